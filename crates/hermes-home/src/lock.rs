@@ -1,0 +1,56 @@
+//! Advisory locks that die with their holder: `flock` on a file of their own,
+//! the same that Python's `fcntl.flock` takes.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockKind {
+    Shared,
+    Exclusive,
+}
+
+/// Held until dropped, or until the process dies in any way.
+#[derive(Debug)]
+pub struct Lock {
+    // Held only for its descriptor: closing it releases the lock.
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the lock.
+    pub fn acquire(path: &Path, kind: LockKind) -> io::Result<Self> {
+        let file = open(path)?;
+        match kind {
+            LockKind::Shared => file.lock_shared()?,
+            LockKind::Exclusive => file.lock()?,
+        }
+        Ok(Self { _file: file })
+    }
+
+    /// `None` when somebody else holds it.
+    pub fn try_acquire(path: &Path, kind: LockKind) -> io::Result<Option<Self>> {
+        let file = open(path)?;
+        let outcome = match kind {
+            LockKind::Shared => file.try_lock_shared(),
+            LockKind::Exclusive => file.try_lock(),
+        };
+        match outcome {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
