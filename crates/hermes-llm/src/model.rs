@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
-use hermes_types::{Message, ToolSpec, Usage};
+use hermes_types::{Cost, Message, ToolSpec, Usage};
 use serde_json::Value;
 
 /// Something that answers a conversation: a provider, a fallback chain, a script.
@@ -20,6 +20,12 @@ pub trait Model: Send + Sync {
     /// How the model is called on the wire, and who serves it.
     fn name(&self) -> &str;
     fn provider(&self) -> &str;
+
+    /// Tokens that a request and its answer may fill together.
+    fn context_window(&self) -> u64;
+
+    /// What this usage costs by the price list; `Unknown` when no price is known.
+    fn cost(&self, usage: &Usage) -> Cost;
 }
 
 pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelError>> + Send>>;
@@ -28,7 +34,9 @@ pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelError>> + Se
 #[derive(Clone, Debug)]
 pub struct Request {
     pub system: Arc<str>,
-    pub messages: Arc<[Message]>,
+    /// Shared one by one, so that a longer history costs a pointer per message
+    /// and an encoder may remember what it wrote for each.
+    pub messages: Vec<Arc<Message>>,
     pub tools: Arc<[ToolSpec]>,
     pub limits: RequestLimits,
 }
@@ -73,6 +81,10 @@ pub enum Delta {
     /// What the provider says it charged, in US dollars.
     Charged(f64),
     Finish(FinishReason),
+    /// Something people should know: a retry, a switch to a fallback, a reconnect.
+    Notice(String),
+    /// The request is sent again: what streamed so far of this answer is void.
+    Restarted,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
