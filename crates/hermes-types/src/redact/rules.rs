@@ -150,9 +150,10 @@ fn masked_value(value: &str) -> String {
 }
 
 fn url_without_token(rules: &Rules, url: &str) -> String {
-    let authority_end = url[8..]
+    let authority = url.find("://").map_or(0, |at| at + 3);
+    let authority_end = url[authority..]
         .find(['/', '?', '#'])
-        .map_or(url.len(), |at| at + 8);
+        .map_or(url.len(), |at| authority + at);
     match url[..authority_end].rfind('@') {
         Some(at) => format!("{}{}", tokens(rules, &url[..at]), &url[at..]),
         None => url.to_owned(),
