@@ -16,3 +16,9 @@ pub const SKIP_CHMOD: &str = "HERMES_SKIP_CHMOD";
 pub const MANAGED: &str = "HERMES_MANAGED";
 /// Behave as if `config.yaml` were absent.
 pub const IGNORE_USER_CONFIG: &str = "HERMES_IGNORE_USER_CONFIG";
+/// Any value: no colour.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// Width of the output when it is no terminal.
+pub const COLUMNS: &str = "COLUMNS";
+/// What the terminal can do; `dumb` means no colour.
+pub const TERM: &str = "TERM";

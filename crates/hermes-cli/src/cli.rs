@@ -1,0 +1,180 @@
+//! The global options and the root of the command tree.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser, value_parser};
+
+use crate::commands::{NOT_BUILT, Verb};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 success, 1 failure, 2 wrong usage or not built yet, 75 rate limited,
+78 configuration that a restart cannot fix, 124 timed out, 130 interrupted,
+143 ended by SIGTERM.";
+
+const CONTINUE_RULE: &str = "\
+`-c` has two meanings. Followed by KEY=VALUE it sets a config key for this run, on
+any verb: `hermes -c terminal.backend=docker chat`. Followed by anything else it
+continues a session by name, words up to the next option: `hermes -c my old project`.
+`--config` and `--continue=NAME` are the forms that cannot be confused.";
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "hermes",
+    about = "An AI agent that lives in your terminal",
+    long_about = "An AI agent that lives in your terminal. Without a verb, `hermes` starts a chat.",
+    after_help = CONTINUE_RULE,
+    after_long_help = format!("{CONTINUE_RULE}\n\n{EXIT_CODES}"),
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    infer_long_args = true,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs"
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+
+    #[command(flatten)]
+    pub run: RunOptions,
+
+    /// Answer one prompt, print the answer, and exit
+    #[arg(short = 'z', long, value_name = "PROMPT")]
+    pub oneshot: Option<String>,
+
+    /// Print the version and exit
+    #[arg(short = 'V', long)]
+    pub version: bool,
+
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+/// Options that every verb accepts, before it or after it.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Everywhere {
+    /// Work in this profile
+    #[arg(
+        short = 'p',
+        long,
+        value_name = "NAME",
+        global = true,
+        help_heading = "Options on every verb"
+    )]
+    pub profile: Option<String>,
+
+    /// Set a config key for this run, repeatable; also `-c KEY=VALUE`
+    #[arg(
+        long = "config",
+        value_name = "KEY=VALUE",
+        global = true,
+        help_heading = "Options on every verb"
+    )]
+    pub config: Vec<String>,
+}
+
+/// How a chat runs. Taken before the verb and after `chat`; see [`RunOptions::over`].
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Model for this run [env: HERMES_INFERENCE_MODEL]
+    #[arg(short = 'm', long)]
+    pub model: Option<String>,
+
+    /// Provider for this run [env: HERMES_INFERENCE_PROVIDER]
+    #[arg(long)]
+    pub provider: Option<String>,
+
+    /// Toolsets for this run, separated by commas
+    #[arg(short = 't', long, value_name = "A,B")]
+    pub toolsets: Option<String>,
+
+    /// Resume the session with this id or title
+    #[arg(short = 'r', long, value_name = "ID|TITLE")]
+    pub resume: Option<String>,
+
+    /// Continue the newest session, or the one with this name
+    #[arg(short = 'c', long = "continue", value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub continue_session: Option<String>,
+
+    /// Work in a git worktree of its own
+    #[arg(short = 'w', long)]
+    pub worktree: bool,
+
+    /// Load these skills at the start, separated by commas, repeatable
+    #[arg(short = 's', long, value_name = "A,B")]
+    pub skills: Vec<String>,
+
+    /// Run everything without asking for approval
+    #[arg(long)]
+    pub yolo: bool,
+
+    /// Approve new shell hooks without asking
+    #[arg(long)]
+    pub accept_hooks: bool,
+
+    /// Tell the model the id of its session
+    #[arg(long)]
+    pub pass_session_id: bool,
+
+    /// Behave as if config.yaml were absent
+    #[arg(long)]
+    pub ignore_user_config: bool,
+
+    /// Leave out AGENTS.md, SOUL.md, .cursorrules, memory and preloaded skills
+    #[arg(long)]
+    pub ignore_rules: bool,
+
+    /// Full-screen interface
+    #[arg(long)]
+    pub tui: bool,
+
+    /// Classic prompt, even when the config asks for the full-screen interface
+    #[arg(long)]
+    pub cli: bool,
+
+    /// Full-screen interface from its sources
+    #[arg(long, hide = true)]
+    pub dev: bool,
+}
+
+impl RunOptions {
+    /// What was given after the verb, completed by what was given before it. The
+    /// reference loses the latter.
+    #[must_use]
+    pub fn over(self, before: &Self) -> Self {
+        let before = before.clone();
+        let mut skills = before.skills;
+        skills.extend(self.skills);
+        Self {
+            model: self.model.or(before.model),
+            provider: self.provider.or(before.provider),
+            toolsets: self.toolsets.or(before.toolsets),
+            resume: self.resume.or(before.resume),
+            continue_session: self.continue_session.or(before.continue_session),
+            worktree: self.worktree || before.worktree,
+            skills,
+            yolo: self.yolo || before.yolo,
+            accept_hooks: self.accept_hooks || before.accept_hooks,
+            pass_session_id: self.pass_session_id || before.pass_session_id,
+            ignore_user_config: self.ignore_user_config || before.ignore_user_config,
+            ignore_rules: self.ignore_rules || before.ignore_rules,
+            tui: self.tui || before.tui,
+            cli: self.cli || before.cli,
+            dev: self.dev || before.dev,
+        }
+    }
+}
+
+/// The whole tree: what is built, and the verbs of the reference that are known by
+/// name only and take any arguments.
+pub fn command() -> Command {
+    Cli::command().subcommands(NOT_BUILT.iter().map(|name| {
+        Command::new(*name).hide(true).disable_help_flag(true).arg(
+            Arg::new("words")
+                .action(ArgAction::Append)
+                .num_args(0..)
+                .allow_hyphen_values(true)
+                .trailing_var_arg(true)
+                .value_parser(value_parser!(OsString)),
+        )
+    }))
+}

@@ -1,0 +1,93 @@
+//! One file per verb, each with `Args` and `run(args, &Context, &mut Out)`.
+//!
+//! A new verb is a file here (or a product's `command.rs`), a variant of
+//! [`Verb`], a line in [`run`], and its name out of [`NOT_BUILT`].
+
+use clap::Subcommand;
+
+use crate::{CommandError, Context, ErrorKind, Exit, Out};
+
+pub(crate) mod version;
+
+/// Verbs of the reference that are known by name only.
+pub(crate) const NOT_BUILT: &[&str] = &[
+    "acp",
+    "auth",
+    "backup",
+    "bundles",
+    "chat",
+    "checkpoints",
+    "claw",
+    "completion",
+    "computer-use",
+    "config",
+    "cron",
+    "curator",
+    "dashboard",
+    "debug",
+    "desktop",
+    "doctor",
+    "dump",
+    "fallback",
+    "gateway",
+    "gui",
+    "hooks",
+    "import",
+    "insights",
+    "kanban",
+    "login",
+    "logout",
+    "logs",
+    "lsp",
+    "mcp",
+    "memory",
+    "migrate",
+    "model",
+    "pairing",
+    "plugins",
+    "portal",
+    "postinstall",
+    "profile",
+    "prompt-size",
+    "proxy",
+    "sandbox",
+    "secrets",
+    "security",
+    "send",
+    "sessions",
+    "setup",
+    "skills",
+    "slack",
+    "status",
+    "tools",
+    "uninstall",
+    "update",
+    "webhook",
+    "whatsapp",
+];
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Print the version
+    Version(version::Args),
+}
+
+/// Runs a verb; none means `chat`.
+pub(crate) fn run(
+    verb: Option<Verb>,
+    _context: &Context,
+    out: &mut Out,
+) -> Result<Exit, CommandError> {
+    match verb {
+        Some(Verb::Version(args)) => version::run(args, out),
+        None => Err(not_built("chat")),
+    }
+}
+
+/// The one sentence about something of the reference that we do not have yet.
+pub(crate) fn not_built(what: &str) -> CommandError {
+    CommandError::new(
+        ErrorKind::NotBuilt,
+        format!("`hermes {what}` is not built yet"),
+    )
+}

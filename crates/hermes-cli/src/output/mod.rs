@@ -1,0 +1,13 @@
+//! What a command prints: data to stdout, everything else to stderr.
+//!
+//! Promises: output is buffered unless a person watches; a reader that goes away
+//! (`| head`) ends the command quietly; colour only on a terminal and never with
+//! `NO_COLOR`; meaning is never only in colour.
+
+mod out;
+mod style;
+mod table;
+
+pub use out::Out;
+pub use style::Style;
+pub use table::{Column, Table, clip, pad};

@@ -1,0 +1,4 @@
+//! The binary from outside.
+#![allow(clippy::disallowed_methods)]
+
+mod suite;
