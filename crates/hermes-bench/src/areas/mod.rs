@@ -1,0 +1,43 @@
+//! What can be measured. Each area is one module with one `run`.
+
+mod start;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::measure::Bench;
+use crate::report::Row;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Area {
+    /// Everything below, in turn.
+    All,
+    /// Starting the program: version, help, short verbs; size of the binary.
+    Start,
+}
+
+type Measure = fn(&Bench) -> Result<Vec<Row>>;
+
+const AREAS: &[(Area, Measure)] = &[(Area::Start, start::run)];
+
+pub(crate) fn run(area: Area, bench: &Bench) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (each, measure) in AREAS {
+        if area == Area::All || area == *each {
+            let name = each
+                .to_possible_value()
+                .map(|value| value.get_name().to_owned());
+            eprintln!("measuring: {}", name.unwrap_or_default());
+            rows.extend(measure(bench)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// Processes that an area needs many of: this program starts itself.
+pub(crate) fn run_helper(words: &[OsString]) -> Result<ExitCode> {
+    anyhow::bail!("no helper is called {}", words[0].display())
+}
