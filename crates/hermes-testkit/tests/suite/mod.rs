@@ -1,0 +1,3 @@
+mod model_server;
+mod processes;
+mod snapshots;
