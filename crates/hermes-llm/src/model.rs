@@ -26,6 +26,9 @@ pub trait Model: Send + Sync {
 
     /// What this usage costs by the price list; `Unknown` when no price is known.
     fn cost(&self, usage: &Usage) -> Cost;
+
+    /// A new turn of the user begins: a fallback chain returns to its first model.
+    fn begin_turn(&self) {}
 }
 
 pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelError>> + Send>>;
@@ -39,6 +42,21 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     pub tools: Arc<[ToolSpec]>,
     pub limits: RequestLimits,
+    /// Ties the requests of one conversation together for provider caches.
+    pub session: Option<Arc<str>>,
+}
+
+impl Request {
+    /// A request without tools, limits or session.
+    pub fn new(system: impl Into<Arc<str>>, messages: Vec<Arc<Message>>) -> Self {
+        Self {
+            system: system.into(),
+            messages,
+            tools: Arc::from([]),
+            limits: RequestLimits::default(),
+            session: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,17 +115,44 @@ pub enum FinishReason {
 }
 
 /// What went wrong decides what may be tried next.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
     pub class: ErrorClass,
     pub status: Option<u16>,
+    /// The provider's own code (`insufficient_quota`), when it gave one.
+    pub code: Option<String>,
     /// A sentence for people, without secrets.
     pub message: String,
     pub retry_after: Option<Duration>,
+    /// The window that the provider named while refusing a long request.
+    pub context_limit: Option<u64>,
+    /// How many tokens of answer the provider said would still fit.
+    pub output_room: Option<u64>,
+    /// What was tried before this error was final, one line each.
+    pub tried: Vec<String>,
+}
+
+impl ModelError {
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            status: None,
+            code: None,
+            message: message.into(),
+            retry_after: None,
+            context_limit: None,
+            output_room: None,
+            tried: Vec::new(),
+        }
+    }
 }
 
 /// The classes of the error table; each has its own way out.
+///
+/// What can be mended by sending the same conversation in another form (fewer
+/// schema keywords, no foreign reasoning, no pictures) is mended below this
+/// contract; such a class is only seen when that did not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
     Authentication,
@@ -116,15 +161,45 @@ pub enum ErrorClass {
     Overloaded,
     Server,
     Timeout,
+    /// The conversation does not fit: compress it.
     ContextOverflow,
+    /// The account has no access to the long window: compress to 200,000 tokens.
+    LongContextTier,
+    /// The body is too big: compress.
     PayloadTooLarge,
     ModelNotFound,
     BadRequest,
     ContentPolicy,
+    /// The account's data policy forbids every host of this model.
+    ProviderPolicy,
+    /// Signed reasoning was refused.
+    ThinkingSignature,
+    /// Encrypted reasoning of another issuer was refused.
+    EncryptedReasoning,
+    /// The beta of the long window is not open to this account.
+    LongContextBeta,
+    /// The server cannot turn a tool schema into a grammar.
+    GrammarPattern,
+    /// Tool results may only be text.
+    ToolContentText,
+    ImageTooLarge,
+    ImagesUnsupported,
+    /// The endpoint does not stream.
+    StreamUnsupported,
     Connection,
     /// The stream ended or broke before the answer was complete.
     Dropped,
     /// The answer had no usable shape.
     Invalid,
     Unknown,
+}
+
+impl ErrorClass {
+    /// Whether compressing the conversation may help.
+    pub fn wants_compression(self) -> bool {
+        matches!(
+            self,
+            Self::ContextOverflow | Self::LongContextTier | Self::PayloadTooLarge
+        )
+    }
 }
