@@ -1,1 +1,15 @@
-//! hermes-tools
+//! What a model may call: the tool contract, the registry and toolsets, the
+//! built-in tools, and what wraps every call.
+//!
+//! This crate sees people only through an [`Asker`] and never looks down at the
+//! products that bring tools of their own.
+
+pub mod coerce;
+pub mod concurrency;
+pub mod preview;
+mod registry;
+mod tool;
+
+pub use concurrency::Concurrency;
+pub use registry::Registry;
+pub use tool::{Asker, EventSink, RESULT_LIMIT, Tool, ToolContext, Unattended, Unheard};

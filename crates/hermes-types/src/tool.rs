@@ -19,6 +19,10 @@ pub struct ToolOutput {
     pub text: String,
     pub images: Vec<String>,
     pub failed: bool,
+    /// One line for people; made from the text when absent.
+    pub summary: Option<String>,
+    /// A unified diff, when the call changed a file.
+    pub diff: Option<String>,
 }
 
 impl ToolOutput {
