@@ -9,6 +9,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use hermes_home::{HomeError, ProfileError};
+use hermes_types::InvalidProfileName;
+
 use crate::Out;
 
 /// How a command ended.
@@ -118,6 +121,46 @@ impl CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         Self::internal(error)
+    }
+}
+
+impl From<HomeError> for CommandError {
+    fn from(error: HomeError) -> Self {
+        let kind = match &error {
+            HomeError::Io { .. } => ErrorKind::Internal,
+            HomeError::Managed { .. }
+            | HomeError::ManagedIncomplete { .. }
+            | HomeError::NotADirectory { .. } => ErrorKind::User,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<ProfileError> for CommandError {
+    fn from(error: ProfileError) -> Self {
+        let hint = match &error {
+            ProfileError::Unknown { name } => Some(format!(
+                "`hermes profile list` shows what exists; `hermes profile create {name}` makes it"
+            )),
+            ProfileError::Dangling { .. } => Some(
+                "`hermes profile use default` goes back to the default profile; `hermes profile list` shows the others".to_owned(),
+            ),
+            _ => None,
+        };
+        let error = match error {
+            ProfileError::Home(error) => return error.into(),
+            error => Self::user(error),
+        };
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl From<InvalidProfileName> for CommandError {
+    fn from(error: InvalidProfileName) -> Self {
+        Self::user(error)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What every verb is given: the home it works in, the environment as a value,
 //! the clock and the options of this call.
 
-use hermes_home::{Clock, Environment, Home, env};
+use hermes_home::profile::{Selected, SelectedBy, select};
+use hermes_home::{Clock, Environment, Home, ProfileError, env};
 
 use crate::cli::{Everywhere, RunOptions};
 use crate::commands::Verb;
@@ -13,6 +14,8 @@ pub struct Context {
     /// so that a child built from it lands in the same profile.
     pub environment: Environment,
     pub home: Home,
+    /// What decided which profile's home that is.
+    pub selected_by: SelectedBy,
     pub clock: Clock,
     /// `-c KEY=VALUE`, in the order given.
     pub overrides: Vec<(String, String)>,
@@ -29,10 +32,26 @@ impl Context {
         oneshot: Option<String>,
         mut environment: Environment,
         clock: Clock,
-        _verb: Option<&Verb>,
-        _out: &mut Out,
+        verb: Option<&Verb>,
+        out: &mut Out,
     ) -> Result<Self, CommandError> {
-        let home = Home::locate(&environment);
+        let selected = match select(&environment, everywhere.profile.as_deref()) {
+            // The verbs that can mend a dangling choice must not fail on it.
+            Err(error @ ProfileError::Dangling { .. })
+                if verb.is_some_and(Verb::works_without_its_profile) =>
+            {
+                out.warning(&format!("{error}; using the default profile"));
+                Selected {
+                    home: Home::locate(&environment),
+                    by: SelectedBy::Default,
+                }
+            }
+            selected => selected?,
+        };
+        let Selected {
+            home,
+            by: selected_by,
+        } = selected;
         environment.set(env::HOME, home.path().to_string_lossy());
         if global.ignore_user_config {
             environment.set(env::IGNORE_USER_CONFIG, "1");
@@ -45,6 +64,7 @@ impl Context {
         Ok(Self {
             environment,
             home,
+            selected_by,
             clock,
             overrides,
             global,

@@ -1,4 +1,4 @@
 //! The binary from outside.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::unwrap_used)]
 
 mod suite;

@@ -18,11 +18,15 @@ pub struct Home {
 impl Home {
     /// Finds home and root from `HERMES_HOME` and the user's home directory.
     pub fn locate(environment: &Environment) -> Self {
-        let user_home = PathBuf::from(environment.get_non_empty("HOME").unwrap_or("/"));
+        let user_home = environment
+            .get_non_empty(env::USER_HOME)
+            .map(PathBuf::from)
+            .or_else(home_of_user_database)
+            .unwrap_or_else(|| PathBuf::from("/"));
         let default_home = user_home.join(".hermes");
         let path = environment.get_non_empty(env::HOME).map_or_else(
             || default_home.clone(),
-            |text| expand_tilde(text, &user_home),
+            |text| absolute(expand_tilde(text, &user_home)),
         );
         let root = root_of(&path, &default_home);
         Self {
@@ -119,6 +123,17 @@ impl Home {
             Err(_) => path.display().to_string(),
         }
     }
+}
+
+/// For a process started without `HOME`, as some service managers do.
+fn home_of_user_database() -> Option<PathBuf> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(user.dir)
+}
+
+/// Children work in other directories; a relative home would be another for each.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn expand_tilde(text: &str, user_home: &Path) -> PathBuf {

@@ -7,13 +7,20 @@
 
 mod atomic;
 mod clock;
+mod creation;
 pub mod env;
 mod environment;
+mod error;
 mod home;
 mod lock;
+mod policy;
+pub mod profile;
 
 pub use atomic::{FileMode, write_atomic};
 pub use clock::Clock;
+pub use creation::DIRECTORIES;
 pub use environment::Environment;
+pub use error::{HomeError, ProfileError};
 pub use home::Home;
 pub use lock::{Lock, LockKind};
+pub use policy::{FilePolicy, Managed};

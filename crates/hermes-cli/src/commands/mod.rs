@@ -72,6 +72,16 @@ pub(crate) enum Verb {
     Version(version::Args),
 }
 
+impl Verb {
+    /// Verbs that go on with the default profile when `active_profile` names one
+    /// that is gone.
+    pub(crate) fn works_without_its_profile(&self) -> bool {
+        match self {
+            Self::Version(_) => true,
+        }
+    }
+}
+
 /// Runs a verb; none means `chat`.
 pub(crate) fn run(
     verb: Option<Verb>,
