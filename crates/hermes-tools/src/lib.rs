@@ -13,3 +13,5 @@ mod tool;
 pub use concurrency::Concurrency;
 pub use registry::Registry;
 pub use tool::{Asker, EventSink, RESULT_LIMIT, Tool, ToolContext, Unattended, Unheard};
+
+pub mod approval;

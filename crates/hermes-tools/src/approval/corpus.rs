@@ -1,0 +1,62 @@
+//! Our own corpus: every class of the table in several dresses, and harmless
+//! commands of a working day. Lines are `key<TAB>command`; `-` means harmless.
+
+use super::examine;
+
+const DANGEROUS: &str = include_str!("corpus/dangerous.tsv");
+const HARMLESS: &str = include_str!("corpus/harmless.txt");
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with("## "))
+}
+
+#[test]
+fn every_dangerous_line_is_caught_under_its_key() {
+    let mut missed = Vec::new();
+    let mut count = 0;
+    for line in lines(DANGEROUS) {
+        let (key, command) = line.split_once('\t').expect("key, tab, command");
+        let command = command.replace("\\n", "\n");
+        let found = examine(&command);
+        let caught = match key.strip_prefix("hardline: ") {
+            Some(text) => found.hardline == Some(text),
+            None => found.dangerous.contains(&key),
+        };
+        if !caught {
+            missed.push(format!("{key}: {command}\n    found {found:?}"));
+        }
+        count += 1;
+    }
+    assert!(count >= 200, "only {count} lines");
+    assert!(
+        missed.is_empty(),
+        "{} of {count} missed:\n{}",
+        missed.len(),
+        missed.join("\n")
+    );
+}
+
+#[test]
+fn harmless_commands_raise_at_most_two_alarms_in_a_hundred() {
+    let mut alarms = Vec::new();
+    let mut count = 0;
+    for command in lines(HARMLESS) {
+        let found = examine(&command.replace("\\n", "\n"));
+        assert_eq!(
+            found.hardline, None,
+            "a harmless command is blocked for good: {command}"
+        );
+        if !found.is_clean() {
+            alarms.push(format!("{command}: {:?}", found.dangerous));
+        }
+        count += 1;
+    }
+    assert!(count >= 200, "only {count} lines");
+    assert!(
+        alarms.len() * 50 <= count,
+        "{} of {count}:\n{}",
+        alarms.len(),
+        alarms.join("\n")
+    );
+}

@@ -1,0 +1,152 @@
+//! What a command line would do that a person should hear of first.
+//!
+//! Pure: text in, findings out. Asking, remembering and deciding live with the
+//! tools that run commands. This is a seat belt, not a wall: a program that the
+//! command starts can do what it likes. The wall is the sandbox.
+
+mod dangerous;
+mod hardline;
+mod normalize;
+mod paths;
+mod program;
+mod shell;
+
+#[cfg(test)]
+mod corpus;
+
+use program::Call;
+use shell::Simple;
+
+/// What the rules found in a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Never run, whoever said yes.
+    pub hardline: Option<&'static str>,
+    /// Allowlist keys that need a yes, each once, in order of appearance.
+    pub dangerous: Vec<&'static str>,
+    /// The model feeds a password to `sudo` itself.
+    pub sudo_stdin: bool,
+}
+
+impl Findings {
+    pub fn is_clean(&self) -> bool {
+        self.hardline.is_none() && self.dangerous.is_empty()
+    }
+
+    fn add(&mut self, key: &'static str) {
+        if !self.dangerous.contains(&key) {
+            self.dangerous.push(key);
+        }
+    }
+}
+
+/// Scripts in scripts in scripts: deeper than this is asked about anyway,
+/// because the outer call already is a finding.
+const MAX_DEPTH: usize = 4;
+
+/// Looks through a command line and every script it carries within itself.
+pub fn examine(command: &str) -> Findings {
+    let mut findings = Findings::default();
+    look(&normalize::normalize(command), 0, &mut findings);
+    findings
+}
+
+fn look(text: &str, depth: usize, findings: &mut Findings) {
+    let commands = shell::parse(text);
+    if hardline::is_fork_bomb(text) {
+        findings.hardline.get_or_insert("fork bomb");
+        findings.add("fork bomb");
+    }
+    for simple in &commands {
+        look_at(simple, depth, findings);
+    }
+    if dangerous::pipes_to_shell(&commands) {
+        findings.add("pipe remote content to shell");
+    }
+    if let Some(key) = dangerous::sql(text, &commands) {
+        findings.add(key);
+    }
+    if dangerous::made_runnable_and_run(&commands) {
+        findings.add("chmod +x followed by immediate execution");
+    }
+    if text.contains('`')
+        && text.contains("pgrep")
+        && commands
+            .iter()
+            .any(|c| c.words.first().is_some_and(|w| w == "kill"))
+    {
+        findings.add("kill process via backtick pgrep expansion (self-termination)");
+    }
+}
+
+fn look_at(simple: &Simple, depth: usize, findings: &mut Findings) {
+    if let Some(text) = hardline::hardline_redirect(simple) {
+        findings.hardline.get_or_insert(text);
+    }
+    let Some(call) = Call::of(simple) else {
+        if let Some(key) = dangerous::redirects(&simple.redirects) {
+            findings.add(key);
+        }
+        return;
+    };
+    if let Some(text) = hardline::hardline(&call) {
+        findings.hardline.get_or_insert(text);
+    }
+    if let Some(key) = dangerous::dangerous(&call) {
+        findings.add(key);
+    }
+    findings.sudo_stdin |= call.wrappers.iter().any(|w| w == "sudo")
+        && simple
+            .words
+            .iter()
+            .take_while(|w| !w.eq_ignore_ascii_case(&call.name))
+            .any(|w| {
+                w == "--stdin" || (w.starts_with('-') && !w.starts_with("--") && w.contains('S'))
+            });
+    if depth < MAX_DEPTH {
+        for script in inner_scripts(&call) {
+            look(&script, depth + 1, findings);
+        }
+    }
+}
+
+/// Texts that the call hands to a shell.
+fn inner_scripts(call: &Call<'_>) -> Vec<String> {
+    let mut scripts = Vec::new();
+    match call.name.as_str() {
+        "bash" | "sh" | "zsh" | "ksh" | "dash" | "ash" => {
+            let flag = call
+                .arguments
+                .iter()
+                .position(|w| w.starts_with('-') && !w.starts_with("--") && w.contains('c'));
+            scripts.extend(flag.and_then(|at| call.arguments.get(at + 1)).cloned());
+            scripts.extend(call.simple.here.clone());
+        }
+        "eval" => scripts.push(call.arguments.join(" ")),
+        "su" | "runuser" | "script" | "ssh" => {
+            let flag = call
+                .arguments
+                .iter()
+                .position(|w| w == "-c" || w == "--command");
+            scripts.extend(flag.and_then(|at| call.arguments.get(at + 1)).cloned());
+        }
+        "xargs" => {
+            let program = call.arguments.iter().position(|w| !w.starts_with('-'));
+            scripts.extend(program.map(|at| call.arguments[at..].join(" ")));
+        }
+        "find" => {
+            let exec = call
+                .arguments
+                .iter()
+                .position(|w| w == "-exec" || w == "-execdir");
+            scripts.extend(exec.map(|at| {
+                let words = call.arguments[at + 1..]
+                    .iter()
+                    .take_while(|w| *w != ";" && *w != "+");
+                words.cloned().collect::<Vec<_>>().join(" ")
+            }));
+        }
+        _ => {}
+    }
+    scripts
+}

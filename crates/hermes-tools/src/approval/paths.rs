@@ -1,0 +1,136 @@
+//! Paths whose loss or change a person wants to hear about first.
+
+/// `/`, `/*`, and ways to write them: `//`, `/.`, `/../`.
+pub(crate) fn is_filesystem_root(path: &str) -> bool {
+    path.starts_with('/')
+        && path
+            .split('/')
+            .all(|piece| matches!(piece, "" | "." | ".." | "*" | ".*"))
+}
+
+/// A directory directly under `/` that a system cannot live without, or all in it.
+pub(crate) fn is_system_directory(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "home", "root", "etc", "usr", "var", "bin", "sbin", "boot", "lib", "lib64",
+    ];
+    let Some(rest) = path.strip_prefix('/') else {
+        return false;
+    };
+    let mut pieces = rest.split('/').filter(|piece| !matches!(*piece, "" | "."));
+    let named = pieces.next().is_some_and(|first| NAMES.contains(&first));
+    named && matches!((pieces.next(), pieces.next()), (None | Some("*"), None))
+}
+
+/// The user's own home, or all in it.
+pub(crate) fn is_home(path: &str) -> bool {
+    let path = path.strip_suffix("/*").unwrap_or(path);
+    let path = path.strip_suffix('/').unwrap_or(path);
+    matches!(path, "~" | "$HOME" | "${HOME}")
+}
+
+pub(crate) fn is_block_device(path: &str) -> bool {
+    let Some(name) = path.strip_prefix("/dev/") else {
+        return false;
+    };
+    ["sd", "hd", "vd", "xvd"].iter().any(|kind| {
+        name.strip_prefix(kind).is_some_and(|rest| {
+            rest.starts_with(|c: char| c.is_ascii_lowercase())
+                && rest.chars().skip(1).all(|c| c.is_ascii_digit())
+        })
+    }) || ["nvme", "mmcblk"].iter().any(|kind| {
+        name.strip_prefix(kind)
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
+}
+
+/// System configuration by redirect: the trees of the first table row about it.
+pub(crate) fn is_etc(path: &str) -> bool {
+    [
+        "/etc/",
+        "/private/etc/",
+        "/private/var/",
+        "/private/tmp/",
+        "/private/home/",
+    ]
+    .iter()
+    .any(|tree| path.starts_with(tree))
+}
+
+/// Files that decide who may log in, what a shell runs, or what Hermes may do.
+pub(crate) fn is_sensitive_file(path: &str) -> bool {
+    const RC_FILES: &[&str] = &[
+        ".bashrc",
+        ".zshrc",
+        ".profile",
+        ".bash_profile",
+        ".zprofile",
+        ".bash_login",
+        ".zshenv",
+        ".netrc",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+    ];
+    let below_home = path
+        .strip_prefix("~/")
+        .or_else(|| path.strip_prefix("$HOME/"))
+        .or_else(|| path.strip_prefix("${HOME}/"));
+    is_etc(path)
+        || is_block_device(path)
+        || path.contains("/.ssh/")
+        || is_hermes_file(path)
+        || below_home.is_some_and(|rest| rest.starts_with(".ssh/") || RC_FILES.contains(&rest))
+        || absolute_home(path).is_some_and(|rest| RC_FILES.contains(&rest))
+}
+
+/// `config.yaml` and `.env` of a Hermes home.
+pub(crate) fn is_hermes_file(path: &str) -> bool {
+    let in_home = path.contains(".hermes/") || path.contains("HERMES_HOME");
+    in_home && (path.ends_with("/config.yaml") || path.ends_with("/.env"))
+}
+
+/// `.env`, `.env.local`, …, and `config.yaml` anywhere; examples are fine.
+pub(crate) fn is_project_settings(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let environment = name == ".env"
+        || name
+            .strip_prefix(".env.")
+            .is_some_and(|kind| !["example", "sample", "template", "dist"].contains(&kind));
+    environment || name == "config.yaml"
+}
+
+fn absolute_home(path: &str) -> Option<&str> {
+    if let Some(rest) = path.strip_prefix("/root/") {
+        return Some(rest);
+    }
+    path.strip_prefix("/home/")?
+        .split_once('/')
+        .map(|(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_and_system_directories_are_recognised_in_other_spellings() {
+        for root in ["/", "//", "/*", "/.", "/../", "/./*"] {
+            assert!(is_filesystem_root(root), "{root}");
+        }
+        for system in ["/etc", "/usr/", "/home/*", "//var", "/lib64"] {
+            assert!(is_system_directory(system), "{system}");
+        }
+        for fine in ["/etc/nginx", "/tmp", "/usr/local/x", "usr", "/homes"] {
+            assert!(
+                !is_filesystem_root(fine) && !is_system_directory(fine),
+                "{fine}"
+            );
+        }
+    }
+
+    #[test]
+    fn devices_are_told_from_other_files_in_dev() {
+        assert!(is_block_device("/dev/sda") && is_block_device("/dev/nvme0n1p2"));
+        assert!(!is_block_device("/dev/null") && !is_block_device("/dev/shm/sda"));
+    }
+}
