@@ -1,0 +1,6 @@
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers panic like the tests themselves"
+)]
+
+mod suite;
