@@ -1,1 +1,29 @@
-//! hermes-config
+//! Configuration: one table of keys as data, layers with provenance, and edits that
+//! leave the user's file the user's.
+//!
+//! Per key, the built-in default is overruled by the environment and `.env`, those
+//! by an explicit key in `config.yaml`, that by a flag. [`Config`] is the result and
+//! knows where each value came from. This crate does not know what a key means;
+//! each crate has its own typed view of its section.
+//!
+//! Nothing here prints or reads the process environment; both belong to the binary.
+
+mod child;
+mod coerce;
+mod config;
+pub mod dotenv;
+mod error;
+mod expand;
+pub mod keys;
+mod layers;
+mod normalise;
+mod source;
+mod typed;
+pub mod variables;
+pub mod yaml;
+
+pub use child::{ChildOf, child_environment};
+pub use config::Config;
+pub use error::ConfigError;
+pub use keys::{Key, keys};
+pub use source::Source;

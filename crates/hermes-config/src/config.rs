@@ -1,0 +1,368 @@
+//! The effective configuration of one home, with the origin of every value.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hermes_home::{Environment, FileMode, Home, env, write_atomic};
+use serde_json::{Map, Value};
+
+use crate::coerce::{coerce, expected};
+use crate::dotenv::{self, DotEnv};
+use crate::error::ConfigError;
+use crate::expand::expand;
+use crate::keys::{self, Known, keys, lookup, suggestion};
+use crate::layers::{DEFAULTS, at, merge, put};
+use crate::normalise::{Moved, normalise};
+use crate::source::Source;
+use crate::yaml::{Document, Kind, Slot, Syntax, parse};
+
+/// Cheap to clone; values never change after loading.
+#[derive(Clone, Debug)]
+pub struct Config {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    effective: Value,
+    /// The user's file as it is written, without expansion and normalisation.
+    raw: Value,
+    /// The same, expanded and normalised.
+    user: Value,
+    document: Document,
+    moved: Vec<Moved>,
+    environment: Environment,
+    dotenv: DotEnv,
+    /// Keys that a variable set, and which.
+    from_environment: BTreeMap<&'static str, Source>,
+    flags: Vec<(String, Value)>,
+}
+
+impl Config {
+    /// Reads `.env` and `config.yaml` of a home and lays flags over them. A missing
+    /// file is an empty one; a broken one is an error, never silently defaults.
+    pub fn load(
+        home: &Home,
+        environment: &Environment,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ConfigError> {
+        let dotenv = load_dotenv(home, environment)?;
+        let (text, file) = if environment.is_truthy(env::IGNORE_USER_CONFIG) {
+            (String::new(), home.config_file())
+        } else {
+            (read_file(&home.config_file())?, home.config_file())
+        };
+        Self::build(&text, &file, environment, dotenv, overrides)
+    }
+
+    /// The configuration as if `config.yaml` were absent, for verbs that carry on
+    /// when it is broken. A `.env` that cannot be read counts as absent too.
+    pub fn load_without_file(
+        home: &Home,
+        environment: &Environment,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ConfigError> {
+        let dotenv = load_dotenv(home, environment).unwrap_or_default();
+        Self::build("", &home.config_file(), environment, dotenv, overrides)
+    }
+
+    /// Nothing but the table.
+    pub fn defaults() -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                effective: DEFAULTS.clone(),
+                raw: Value::Object(Map::new()),
+                user: Value::Object(Map::new()),
+                ..Inner::default()
+            }),
+        }
+    }
+
+    /// A file's text over the defaults, without any environment.
+    pub fn from_yaml(text: &str) -> Result<Self, ConfigError> {
+        Self::build(
+            text,
+            Path::new("config.yaml"),
+            &Environment::default(),
+            DotEnv::default(),
+            &[],
+        )
+    }
+
+    fn build(
+        text: &str,
+        file: &Path,
+        process: &Environment,
+        dotenv: DotEnv,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ConfigError> {
+        let mut environment = process.clone();
+        for (name, value) in dotenv.variables.iter() {
+            environment.set(name, value);
+        }
+        let (document, raw) = read_map(text, file)?;
+        let mut user = raw.clone();
+        for value in user.values_mut() {
+            expand(value, &environment);
+        }
+        let moved = normalise(&mut user);
+        let user = Value::Object(user);
+
+        let mut effective = DEFAULTS.clone();
+        let mut from_environment = BTreeMap::new();
+        for key in keys() {
+            let Some(name) = key.env else { continue };
+            let Some(value) = environment.get_non_empty(name) else {
+                continue;
+            };
+            let text = Value::String(value.to_owned());
+            // Text that does not fit stays text: whoever reads the key is told.
+            put(&mut effective, key.name, coerce(key, &text).unwrap_or(text));
+            let source = match dotenv.variables.get(name) {
+                Some(_) => Source::DotEnv(name.to_owned()),
+                None => Source::Environment(name.to_owned()),
+            };
+            from_environment.insert(key.name, source);
+        }
+        merge(&mut effective, &user);
+        let mut flags = Vec::new();
+        for (path, text) in overrides {
+            let value = flag_value(path, text)?;
+            put(&mut effective, path, value.clone());
+            flags.push((path.clone(), value));
+        }
+        Ok(Self {
+            inner: Arc::new(Inner {
+                effective,
+                raw: Value::Object(raw),
+                user,
+                document,
+                moved,
+                environment,
+                dotenv,
+                from_environment,
+                flags,
+            }),
+        })
+    }
+
+    /// The process environment with `.env` over it.
+    pub fn environment(&self) -> &Environment {
+        &self.inner.environment
+    }
+
+    /// The variables that `.env` sets.
+    pub fn dotenv(&self) -> &DotEnv {
+        &self.inner.dotenv
+    }
+
+    /// The value at a path, default applied. `None` for an unknown key and for null.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        at(&self.inner.effective, key).filter(|value| !value.is_null())
+    }
+
+    /// Whether a file, a variable or a flag says something about the key.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.source(key) != Source::Default
+    }
+
+    /// The tree at a path, default applied; null when there is nothing.
+    pub fn section(&self, key: &str) -> Value {
+        at(&self.inner.effective, key)
+            .cloned()
+            .unwrap_or(Value::Null)
+    }
+
+    /// The whole effective tree.
+    pub fn effective(&self) -> &Value {
+        &self.inner.effective
+    }
+
+    /// The user's file as it is written: no defaults, templates unexpanded.
+    pub fn raw(&self) -> &Value {
+        &self.inner.raw
+    }
+
+    /// Where the value of a key comes from.
+    pub fn source(&self, key: &str) -> Source {
+        let covers = |path: &str| {
+            path == key
+                || key
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with('.'))
+                || path
+                    .strip_prefix(key)
+                    .is_some_and(|rest| rest.starts_with('.'))
+        };
+        if self.inner.flags.iter().any(|(path, _)| covers(path)) {
+            return Source::Flag;
+        }
+        // A null over a whole section says nothing.
+        let said = at(&self.inner.user, key).is_some_and(|value| {
+            !(value.is_null() && at(&DEFAULTS, key).is_some_and(Value::is_object))
+        });
+        if said {
+            let moved = self.inner.moved.iter().find(|moved| moved.to == key);
+            let written = moved.map_or(key, |moved| moved.from);
+            if let Some(line) = self.line(written).or_else(|| self.nearest_line(written)) {
+                return Source::File { line };
+            }
+        }
+        match self.inner.from_environment.get(key) {
+            Some(source) => source.clone(),
+            None => Source::Default,
+        }
+    }
+
+    /// The line of `config.yaml` on which a path is written.
+    pub fn line(&self, path: &str) -> Option<usize> {
+        line_of(&self.inner.document, path)
+    }
+
+    /// For a value that came in through a merge or an alias: its parent's line.
+    fn nearest_line(&self, path: &str) -> Option<usize> {
+        let (parent, _) = path.rsplit_once('.')?;
+        self.line(parent).or_else(|| self.nearest_line(parent))
+    }
+}
+
+fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotEnv, ConfigError> {
+    let file = home.env_file();
+    let dotenv = dotenv::read(&file, environment)?;
+    if let Some(text) = &dotenv.repaired
+        && !is_managed(home, environment)
+    {
+        // On a disk that cannot be written the repair holds for this run only.
+        if let Err(error) = write_atomic(&file, text.as_bytes(), FileMode::Keep) {
+            tracing::debug!(file = %file.display(), %error, "cannot store the repaired .env");
+        }
+    }
+    Ok(dotenv)
+}
+
+fn is_managed(home: &Home, environment: &Environment) -> bool {
+    environment.get_non_empty(env::MANAGED).is_some() || home.join(".managed").exists()
+}
+
+pub(crate) fn read_file(file: &PathBuf) -> Result<String, ConfigError> {
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => {
+            return Err(ConfigError::Unreadable {
+                file: file.clone(),
+                error,
+            });
+        }
+    };
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let tail = valid.rsplit(|byte| *byte == b'\n').next().unwrap_or(valid);
+        ConfigError::Broken {
+            file: file.clone(),
+            line,
+            column: String::from_utf8_lossy(tail).chars().count() + 1,
+            reason: "the file is not UTF-8 text".to_owned(),
+        }
+    })
+}
+
+/// The document and its top-level map.
+pub(crate) fn read_map(
+    text: &str,
+    file: &Path,
+) -> Result<(Document, Map<String, Value>), ConfigError> {
+    let broken = |syntax: Syntax| ConfigError::Broken {
+        file: file.to_owned(),
+        line: syntax.line,
+        column: syntax.column,
+        reason: syntax.reason,
+    };
+    let document = parse(text).map_err(broken)?;
+    let map = match document.value().map_err(broken)? {
+        Value::Object(map) => map,
+        Value::Null => Map::new(),
+        other => {
+            let (line, column) = document.root.as_ref().map_or((1, 1), |root| {
+                let node = document.node(root);
+                (node.line, node.column + 1)
+            });
+            let what = if other.is_array() {
+                "a list"
+            } else {
+                "a single value"
+            };
+            return Err(ConfigError::Broken {
+                file: file.to_owned(),
+                line,
+                column,
+                reason: format!("the file holds {what}, but must hold `key: value` lines"),
+            });
+        }
+    };
+    Ok((document, map))
+}
+
+fn line_of(document: &Document, path: &str) -> Option<usize> {
+    let mut slot: &Slot = document.root.as_ref()?;
+    let mut line = None;
+    for name in path.split('.') {
+        match &document.node(slot).kind {
+            Kind::Mapping { pairs, .. } => {
+                let (key, value) = pairs
+                    .iter()
+                    .rev()
+                    .find(|(key, _)| document.key_text(key) == Some(name))?;
+                line = Some(document.node(key).line);
+                slot = value;
+            }
+            Kind::Sequence { items, .. } => {
+                slot = items.get(name.parse::<usize>().ok()?)?;
+                line = Some(document.node(slot).line);
+            }
+            Kind::Scalar { .. } => return None,
+        }
+    }
+    line
+}
+
+/// The value of `-c key=value`. A flag that nothing would read is a slip, and a slip
+/// that is ignored runs commands in the wrong place.
+fn flag_value(path: &str, text: &str) -> Result<Value, ConfigError> {
+    let text_value = Value::String(text.to_owned());
+    match lookup(path) {
+        Known::Key(key) if path == "model" => {
+            let _ = key;
+            Ok(Value::Object(Map::from_iter([(
+                "default".to_owned(),
+                text_value,
+            )])))
+        }
+        Known::Key(key) if text == "null" && key.nullable => Ok(Value::Null),
+        Known::Key(key) if key.kind == keys::Type::Any => Ok(scalar(text)),
+        Known::Key(key) => coerce(key, &text_value).ok_or_else(|| {
+            ConfigError::wrong_type(path, format!("`{text}`"), &Source::Flag, expected(key))
+        }),
+        Known::Below(_) => Ok(scalar(text)),
+        Known::Section => Err(ConfigError::wrong_type(
+            path,
+            format!("`{text}`"),
+            &Source::Flag,
+            "a section with keys of its own".to_owned(),
+        )),
+        Known::Unknown => Err(ConfigError::UnknownKey {
+            key: path.to_owned(),
+            suggestion: suggestion(path),
+        }),
+    }
+}
+
+/// A value without a type in the table, as YAML would read it on one line.
+fn scalar(text: &str) -> Value {
+    parse(text)
+        .and_then(|document| document.value())
+        .unwrap_or_else(|_| Value::String(text.to_owned()))
+}

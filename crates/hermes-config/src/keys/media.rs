@@ -1,0 +1,40 @@
+//! Speech in and out.
+
+use super::key::{Key, flag, float, int, text};
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    text("tts.provider", "edge", "service that speaks"),
+    text("tts.edge.voice", "en-US-AriaNeural", "voice of Edge"),
+    text("tts.elevenlabs.voice_id", "pNInz6obpgDQGcFmaJgB", "voice of ElevenLabs"),
+    text("tts.elevenlabs.model_id", "eleven_multilingual_v2", "model of ElevenLabs"),
+    text("tts.openai.model", "gpt-4o-mini-tts", "model of OpenAI"),
+    text("tts.openai.voice", "alloy", "voice of OpenAI"),
+    text("tts.xai.voice_id", "eve", "voice of xAI"),
+    text("tts.xai.language", "en", "language of xAI"),
+    int("tts.xai.sample_rate", 24_000, "sample rate of xAI"),
+    int("tts.xai.bit_rate", 128_000, "bit rate of xAI"),
+    text("tts.mistral.model", "voxtral-mini-tts-2603", "model of Mistral"),
+    text("tts.mistral.voice_id", "c69964a6-ab8b-4f8a-9465-ec0925096ec8", "voice of Mistral"),
+    text("tts.neutts.ref_audio", "", "recording that NeuTTS imitates"),
+    text("tts.neutts.ref_text", "", "what is said in it"),
+    text("tts.neutts.model", "neuphonic/neutts-air-q4-gguf", "model of NeuTTS"),
+    text("tts.neutts.device", "cpu", "where NeuTTS computes"),
+    text("tts.piper.voice", "en_US-lessac-medium", "voice of Piper"),
+    flag("stt.enabled", true, "write down voice messages"),
+    text("stt.provider", "local", "service that listens"),
+    text("stt.local.model", "base", "local model"),
+    text("stt.local.language", "", "language; empty means that it is guessed"),
+    text("stt.openai.model", "whisper-1", "model of OpenAI"),
+    text("stt.mistral.model", "voxtral-mini-latest", "model of Mistral"),
+    text("stt.elevenlabs.model_id", "scribe_v2", "model of ElevenLabs"),
+    text("stt.elevenlabs.language_code", "", "language; empty means that it is guessed"),
+    flag("stt.elevenlabs.tag_audio_events", false, "also write down sounds"),
+    flag("stt.elevenlabs.diarize", false, "tell speakers apart"),
+    text("voice.record_key", "ctrl+b", "key that starts a recording"),
+    int("voice.max_recording_seconds", 120, "longest recording in seconds"),
+    flag("voice.auto_tts", false, "speak every answer"),
+    flag("voice.beep_enabled", true, "beep when a recording starts and ends"),
+    int("voice.silence_threshold", 200, "volume below which it counts as silence"),
+    float("voice.silence_duration", 3.0, "seconds of silence that end a recording"),
+];

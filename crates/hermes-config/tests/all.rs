@@ -1,0 +1,3 @@
+//! The crate from outside: what other crates see.
+
+mod suite;

@@ -1,0 +1,70 @@
+//! The table against the reference's defaults.
+
+use std::collections::BTreeMap;
+
+use hermes_config::Config;
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+
+fn leaves(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (name, value) in map {
+                let path = if prefix.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{prefix}.{name}")
+                };
+                leaves(&path, value, into);
+            }
+        }
+        other => {
+            into.insert(prefix.to_owned(), other.clone());
+        }
+    }
+}
+
+/// Integers and floats of the same size are the same default.
+fn same(left: &Value, right: &Value) -> bool {
+    match (left.as_f64(), right.as_f64()) {
+        (Some(left), Some(right)) => left == right,
+        _ => left == right,
+    }
+}
+
+#[test]
+fn every_default_of_the_reference_is_ours_too() {
+    let reference: Value = serde_json::from_str(include_str!("../fixtures/defaults.json")).unwrap();
+    let mut theirs = BTreeMap::new();
+    leaves("", &reference, &mut theirs);
+    // `model` is a map for our readers, and streaming is on in the interactive chat
+    // unless someone says otherwise.
+    theirs.remove("model");
+    theirs.remove("display.streaming");
+    let mut ours = BTreeMap::new();
+    leaves("", Config::defaults().effective(), &mut ours);
+    let different: Vec<_> = theirs
+        .iter()
+        .filter(|(path, value)| !ours.get(*path).is_some_and(|our| same(our, value)))
+        .map(|(path, value)| (path, value, ours.get(path)))
+        .collect();
+    assert_eq!(different, []);
+    assert!(theirs.len() > 380, "{} leaves compared", theirs.len());
+}
+
+#[test]
+fn names_are_unique_and_described() {
+    let mut seen = std::collections::BTreeSet::new();
+    for key in hermes_config::keys() {
+        assert!(seen.insert(key.name), "{} twice", key.name);
+        assert!(key.about.len() > 4, "{} has no description", key.name);
+        assert!(!key.about.ends_with('.'), "{}", key.name);
+        if let Some(Value::String(text)) = key.default.value()
+            && !key.choices.is_empty()
+            && !text.is_empty()
+        {
+            assert!(key.choices.contains(&text.as_str()), "{}", key.name);
+        }
+    }
+    assert!(seen.len() > 450);
+}
