@@ -1,0 +1,38 @@
+//! One compression of a session at a time, across processes: a row with a holder
+//! and a time at which it lapses.
+
+use std::time::Duration;
+
+use hermes_types::SessionId;
+use rusqlite::params;
+
+use super::StateDb;
+use crate::StoreError;
+
+impl StateDb {
+    /// True when `holder` has the lock now; a lapsed lock of somebody else is taken over.
+    pub fn lock_compression(
+        &self,
+        id: &SessionId,
+        holder: &str,
+        lapses_after: Duration,
+    ) -> Result<bool, StoreError> {
+        let now = self.now();
+        self.update_one(
+            "INSERT INTO compression_locks (session_id, holder, acquired_at, expires_at) \
+             VALUES (?1, ?2, ?3, ?4) ON CONFLICT(session_id) DO UPDATE SET \
+             holder = excluded.holder, acquired_at = excluded.acquired_at, \
+             expires_at = excluded.expires_at \
+             WHERE expires_at <= excluded.acquired_at OR holder = excluded.holder",
+            params![id.as_str(), holder, now, now + lapses_after.as_secs_f64()],
+        )
+    }
+
+    /// Gives the lock back; one that somebody else has taken over stays.
+    pub fn unlock_compression(&self, id: &SessionId, holder: &str) -> Result<bool, StoreError> {
+        self.update_one(
+            "DELETE FROM compression_locks WHERE session_id = ?1 AND holder = ?2",
+            [id.as_str(), holder],
+        )
+    }
+}

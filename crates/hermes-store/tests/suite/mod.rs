@@ -1,0 +1,4 @@
+mod door;
+mod fixture;
+mod state;
+mod support;
