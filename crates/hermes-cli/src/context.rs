@@ -73,6 +73,22 @@ impl Context {
     }
 }
 
+#[cfg(test)]
+impl Context {
+    /// A call in this home, with no options and no variables.
+    pub(crate) fn for_tests(home: &std::path::Path, clock: Clock) -> Self {
+        Self {
+            environment: Environment::default(),
+            home: Home::at(home, home),
+            selected_by: SelectedBy::Default,
+            clock,
+            overrides: Vec::new(),
+            global: RunOptions::default(),
+            oneshot: None,
+        }
+    }
+}
+
 fn parse_override(text: &str) -> Result<(String, String), CommandError> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {

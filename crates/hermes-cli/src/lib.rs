@@ -15,6 +15,7 @@ pub mod command_error;
 mod commands;
 pub mod context;
 mod entry;
+pub mod logging;
 pub mod output;
 
 pub use command_error::{CommandError, ErrorKind, Exit};

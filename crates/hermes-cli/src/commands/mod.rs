@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
+mod logs;
 pub(crate) mod version;
 
 /// Verbs of the reference that are known by name only.
@@ -37,7 +38,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "kanban",
     "login",
     "logout",
-    "logs",
     "lsp",
     "mcp",
     "memory",
@@ -68,6 +68,9 @@ pub(crate) const NOT_BUILT: &[&str] = &[
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    /// Show, filter and follow the log files
+    Logs(logs::Args),
+
     /// Print the version
     Version(version::Args),
 }
@@ -78,6 +81,7 @@ impl Verb {
     pub(crate) fn works_without_its_profile(&self) -> bool {
         match self {
             Self::Version(_) => true,
+            Self::Logs(_) => false,
         }
     }
 }
@@ -85,10 +89,11 @@ impl Verb {
 /// Runs a verb; none means `chat`.
 pub(crate) fn run(
     verb: Option<Verb>,
-    _context: &Context,
+    context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
     match verb {
+        Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
         None => Err(not_built("chat")),
     }

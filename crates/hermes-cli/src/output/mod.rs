@@ -4,6 +4,7 @@
 //! (`| head`) ends the command quietly; colour only on a terminal and never with
 //! `NO_COLOR`; meaning is never only in colour.
 
+pub mod human;
 mod out;
 mod style;
 mod table;
