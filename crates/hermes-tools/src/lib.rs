@@ -6,6 +6,7 @@
 
 pub mod coerce;
 pub mod concurrency;
+pub mod patch;
 pub mod preview;
 mod registry;
 mod tool;

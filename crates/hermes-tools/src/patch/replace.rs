@@ -1,0 +1,226 @@
+//! One edit: a quoted text and what shall stand in its place.
+
+use std::ops::Range;
+
+use super::find::{Strategy, find};
+use super::lines::{base_indent, is_crlf, reindent, split};
+use super::similarity::ratio;
+
+/// How many places an edit may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Exactly one; several are refused.
+    One,
+    All,
+}
+
+/// The text after the edit, and how the place was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub text: String,
+    pub strategy: Strategy,
+    pub replaced: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    #[error("old_string is empty: quote the text to replace, or write the whole file")]
+    EmptyOld,
+    #[error("old_string and new_string are the same: nothing would change")]
+    Identical,
+    #[error(
+        "Found {count} matches for old_string. Quote more lines around the one you mean, or set replace_all. Matches start at lines {}",
+        numbers(lines)
+    )]
+    Ambiguous { count: usize, lines: Vec<usize> },
+    #[error(
+        "Could not find a match for old_string in the file{}",
+        suggestions(candidates)
+    )]
+    NotFound { candidates: Vec<Candidate> },
+    #[error(
+        "old_string and new_string both contain backslash-escaped quotes that the file does not have: send the text as it stands in the file"
+    )]
+    EscapeDrift,
+    #[error("the edit would leave the file as it is")]
+    NoChange,
+}
+
+/// A place that looks like the quoted text and is not it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub line: usize,
+    pub text: String,
+}
+
+const BOM: &str = "\u{feff}";
+
+/// Replaces `old` by `new`. Line endings and a byte-order mark stay as they are.
+pub fn replace(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, EditError> {
+    if old.is_empty() {
+        return Err(EditError::EmptyOld);
+    }
+    if old == new {
+        return Err(EditError::Identical);
+    }
+    let (mark, body) = match text.strip_prefix(BOM) {
+        Some(rest) => (BOM, rest),
+        None => ("", text),
+    };
+    if is_crlf(body) {
+        let unix = body.replace("\r\n", "\n");
+        let edit = replace_in(
+            &unix,
+            &old.replace("\r\n", "\n"),
+            &new.replace("\r\n", "\n"),
+            scope,
+        )?;
+        let text = format!("{mark}{}", edit.text.replace('\n', "\r\n"));
+        return Ok(Edit { text, ..edit });
+    }
+    let edit = replace_in(body, old, new, scope)?;
+    Ok(Edit {
+        text: format!("{mark}{}", edit.text),
+        ..edit
+    })
+}
+
+fn replace_in(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, EditError> {
+    let Some(found) = find(text, old) else {
+        return Err(EditError::NotFound {
+            candidates: candidates(text, old),
+        });
+    };
+    if found.places.len() > 1 && scope == Scope::One {
+        let lines = found
+            .places
+            .iter()
+            .take(10)
+            .map(|place| line_number(text, place.start))
+            .collect();
+        return Err(EditError::Ambiguous {
+            count: found.places.len(),
+            lines,
+        });
+    }
+    let mut out = String::with_capacity(text.len() + new.len());
+    let mut rest = 0;
+    for place in &found.places {
+        out.push_str(&text[rest..place.start]);
+        out.push_str(&replacement(text, place, old, new, found.strategy)?);
+        rest = place.end;
+    }
+    out.push_str(&text[rest..]);
+    if out == text {
+        return Err(EditError::NoChange);
+    }
+    Ok(Edit {
+        text: out,
+        strategy: found.strategy,
+        replaced: found.places.len(),
+    })
+}
+
+fn replacement(
+    text: &str,
+    place: &Range<usize>,
+    old: &str,
+    new: &str,
+    strategy: Strategy,
+) -> Result<String, EditError> {
+    if strategy == Strategy::Exact {
+        return Ok(new.to_owned());
+    }
+    let there = &text[place.clone()];
+    let escaped = ["\\'", "\\\""];
+    if escaped
+        .iter()
+        .any(|mark| old.contains(mark) && new.contains(mark) && !there.contains(mark))
+    {
+        return Err(EditError::EscapeDrift);
+    }
+    let mut new = new.to_owned();
+    if strategy == Strategy::EscapeNormalized {
+        new = new.replace("\\n", "\n");
+    }
+    for (written, control) in [("\\t", "\t"), ("\\r", "\r")] {
+        if there.contains(control) {
+            new = new.replace(written, control);
+        }
+    }
+    let theirs = base_indent(split(old).iter().map(|line| line.text));
+    let real = base_indent(split(there).iter().map(|line| line.text));
+    match (theirs, real) {
+        (Some(from), Some(to)) if from != to => Ok(moved(&new, from, to)),
+        _ => Ok(new),
+    }
+}
+
+fn moved(text: &str, from: &str, to: &str) -> String {
+    text.split('\n')
+        .map(|line| reindent(line, from, to))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn line_number(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+/// The best three places by their first line, for a message that helps.
+fn candidates(text: &str, old: &str) -> Vec<Candidate> {
+    const MOST_LINES: usize = 5_000;
+    let wanted = split(old);
+    let Some(key) = wanted
+        .iter()
+        .map(|line| line.text.trim())
+        .find(|line| !line.is_empty())
+    else {
+        return Vec::new();
+    };
+    let lines = split(text);
+    let mut scored: Vec<(f64, usize)> = lines
+        .iter()
+        .enumerate()
+        .take(MOST_LINES)
+        .filter(|(_, line)| line.text.len() < 500 && !line.text.trim().is_empty())
+        .map(|(index, line)| (ratio(line.text.trim(), key), index))
+        .filter(|(score, _)| *score >= 0.5)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(_, index)| {
+            let end = (index + wanted.len().min(6)).min(lines.len());
+            let snippet: Vec<&str> = lines[index..end].iter().map(|line| line.text).collect();
+            Candidate {
+                line: index + 1,
+                text: snippet.join("\n"),
+            }
+        })
+        .collect()
+}
+
+fn numbers(lines: &[usize]) -> String {
+    lines
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn suggestions(candidates: &[Candidate]) -> String {
+    if candidates.is_empty() {
+        return "; read the file again and quote it as it stands".to_owned();
+    }
+    let mut out = ". Did you mean one of these?".to_owned();
+    for candidate in candidates {
+        for (offset, line) in candidate.text.lines().enumerate() {
+            out.push_str(&format!("\n{:>6}| {line}", candidate.line + offset));
+        }
+        out.push_str("\n     ---");
+    }
+    out.truncate(out.trim_end_matches("\n     ---").len());
+    out
+}

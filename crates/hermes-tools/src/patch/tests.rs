@@ -1,0 +1,293 @@
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+use super::find::Strategy;
+use super::*;
+
+fn one(text: &str, old: &str, new: &str) -> Result<Edit, EditError> {
+    replace(text, old, new, Scope::One)
+}
+
+#[test]
+fn a_number_that_differs_is_never_close_enough() {
+    let text = "[server]\nhost = a\ntimeout = 10\nretries = 3\n";
+    for old in [
+        "timeout = 30",
+        "host = a\ntimeout = 30\nretries = 3",
+        "[server]\nhost = b\ntimeout = 10",
+    ] {
+        let error = one(text, old, "x").unwrap_err();
+        assert!(
+            matches!(error, EditError::NotFound { ref candidates } if !candidates.is_empty()),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn indentation_of_the_file_wins() {
+    let text = "fn a() {\n        if x {\n            y();\n        }\n}\n";
+    let edit = one(text, "if x {\n    y();\n}", "if x {\n    y();\n    z();\n}").unwrap();
+    assert_eq!(edit.strategy, Strategy::LineTrimmed);
+    assert_eq!(
+        edit.text,
+        "fn a() {\n        if x {\n            y();\n            z();\n        }\n}\n"
+    );
+}
+
+#[test]
+fn curly_quotes_are_forgiven() {
+    let edit = one("say(“hi”)\n", "say(\"hi\")", "say(\"ho\")").unwrap();
+    assert_eq!(
+        (edit.strategy, edit.text.as_str()),
+        (Strategy::UnicodeNormalized, "say(\"ho\")\n")
+    );
+}
+
+#[test]
+fn several_places_are_refused_with_their_lines() {
+    let error = one("a\nb\na\n", "a", "c").unwrap_err();
+    assert_eq!(
+        error,
+        EditError::Ambiguous {
+            count: 2,
+            lines: vec![1, 3]
+        }
+    );
+    assert_eq!(
+        replace("a\nb\na\n", "a", "c", Scope::All).unwrap().text,
+        "c\nb\nc\n"
+    );
+}
+
+#[test]
+fn windows_endings_and_the_mark_stay() {
+    let edit = one("\u{feff}a\r\nb\r\nc\r\n", "a\nb", "x\ny").unwrap();
+    assert_eq!(edit.text, "\u{feff}x\r\ny\r\nc\r\n");
+}
+
+#[test]
+fn escaped_quotes_that_the_file_lacks_are_refused() {
+    let error = one("  say('a')\n", "say(\\'a\\')", "say(\\'b\\')").unwrap_err();
+    assert!(matches!(
+        error,
+        EditError::NotFound { .. } | EditError::EscapeDrift
+    ));
+}
+
+#[test]
+fn empty_and_equal_strings_are_refused() {
+    assert_eq!(one("a", "", "b"), Err(EditError::EmptyOld));
+    assert_eq!(one("a", "a", "a"), Err(EditError::Identical));
+}
+
+fn patch_one(text: &str, patch: &str) -> Result<String, String> {
+    let operations = parse(patch).map_err(|error| error.to_string())?;
+    let changes = apply(&operations, |path| {
+        Ok((path == "f").then(|| text.to_owned()))
+    })
+    .map_err(|error| error.to_string())?;
+    Ok(changes
+        .into_iter()
+        .find(|c| c.path == "f")
+        .and_then(|c| c.after)
+        .unwrap_or_default())
+}
+
+#[test]
+fn empty_lines_inside_a_hunk_are_lines_of_the_file() {
+    let text = "a\n\nb\nc\n\nd\n";
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n a\n\n-b\n+B\n c\n\n d\n*** End Patch\n";
+    assert_eq!(patch_one(text, patch).unwrap(), "a\n\nB\nc\n\nd\n");
+}
+
+#[test]
+fn a_hint_tells_equal_places_apart() {
+    let text = "def a():\n    return 1\ndef b():\n    return 1\n";
+    let hunk = "-    return 1\n+    return 2\n";
+    let error = patch_one(text, &format!("*** Update File: f\n@@\n{hunk}")).unwrap_err();
+    assert!(
+        error.contains("2 times") && error.contains("no files were modified"),
+        "{error}"
+    );
+    let patched = patch_one(text, &format!("*** Update File: f\n@@ def b(): @@\n{hunk}")).unwrap();
+    assert_eq!(patched, "def a():\n    return 1\ndef b():\n    return 2\n");
+}
+
+#[test]
+fn files_are_added_deleted_and_moved_or_nothing_is() {
+    let files = |path: &str| Ok(["old", "gone"].contains(&path).then(|| format!("{path}\n")));
+    let patch =
+        "*** Add File: new\n+one\n+two\n*** Delete File: gone\n*** Move File: old -> moved\n";
+    let changes = apply(&parse(patch).unwrap(), files).unwrap();
+    let after: Vec<(&str, Option<&str>)> = changes
+        .iter()
+        .map(|c| (c.path.as_str(), c.after.as_deref()))
+        .collect();
+    assert_eq!(
+        after,
+        [
+            ("gone", None),
+            ("moved", Some("old\n")),
+            ("new", Some("one\ntwo\n")),
+            ("old", None)
+        ]
+    );
+    let bad = "*** Add File: new\n+x\n*** Delete File: missing\n*** Move File: old -> gone\n";
+    let error = apply(&parse(bad).unwrap(), files).unwrap_err();
+    assert_eq!(error.problems.len(), 2);
+}
+
+#[test]
+fn patches_without_sense_are_refused() {
+    for (patch, part) in [
+        ("", "no operation"),
+        ("*** Begin Patch\n*** End Patch", "no operation"),
+        ("*** Update File: f\n", "no hunk"),
+        ("*** Update File: ../f\n@@\n-a\n", "`..`"),
+        ("*** Move File: a\n", "from -> to"),
+        ("*** Add File: f\nno plus\n", "begins with `+`"),
+        ("hello\n", "outside"),
+    ] {
+        let error = patch_one("a\n", patch).unwrap_err();
+        assert!(error.contains(part), "{patch:?}: {error}");
+    }
+}
+
+/// How a model misquotes lines that it read.
+#[derive(Clone, Copy, Debug)]
+enum Slip {
+    None,
+    Outdented,
+    TrailingBlanks,
+    DoubledBlanks,
+    CurlyQuotes,
+}
+
+fn misquote(lines: &[String], slip: Slip) -> String {
+    let shortest = lines
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
+    let quoted: Vec<String> = lines
+        .iter()
+        .map(|line| match slip {
+            Slip::None => line.clone(),
+            Slip::Outdented => line.get(shortest..).unwrap_or("").to_owned(),
+            Slip::TrailingBlanks => format!("{line}  "),
+            Slip::DoubledBlanks => {
+                let text = line.trim_start();
+                format!(
+                    "{}{}",
+                    &line[..line.len() - text.len()],
+                    text.replace(' ', "  ")
+                )
+            }
+            Slip::CurlyQuotes => line.replace('"', "”"),
+        })
+        .collect();
+    quoted.join("\n")
+}
+
+fn file() -> impl proptest::strategy::Strategy<Value = Vec<String>> {
+    let line = prop_oneof![
+        Just(String::new()),
+        "( {0,2}|\t)(let|set|call) [a-c] = \"[0-9]\";",
+        " {0,6}[a-d]\\([0-9]\\)",
+        Just("}".to_owned()),
+        Just("    return".to_owned()),
+    ];
+    prop::collection::vec(line, 1..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5000))]
+
+    /// Against a plain model: the quoted lines are replaced where they stand, or
+    /// the edit is refused. Unambiguous quotes are never refused.
+    #[test]
+    fn an_edit_is_right_or_refused(
+        lines in file(),
+        from in any::<prop::sample::Index>(),
+        count in 1_usize..5,
+        new in prop::collection::vec("[x-z]{1,4}\\(\\)", 1..4),
+        slip in prop::sample::select(vec![Slip::None, Slip::Outdented, Slip::TrailingBlanks, Slip::DoubledBlanks, Slip::CurlyQuotes]),
+    ) {
+        let start = from.index(lines.len());
+        let end = (start + count).min(lines.len());
+        let place = &lines[start..end];
+        // A quote that ends in an empty line can be read in two ways.
+        prop_assume!(place.last().is_some_and(|line| !line.trim().is_empty()));
+        let text = format!("{}\n", lines.join("\n"));
+        let old = misquote(place, slip);
+        let squeeze = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ").replace('”', "\"");
+        let wanted: Vec<String> = place.iter().map(squeeze).collect();
+        let unambiguous = lines
+            .windows(place.len())
+            .filter(|window| window.iter().map(squeeze).collect::<Vec<_>>() == wanted)
+            .count() == 1
+            && text.matches(&old).count() <= 1;
+        match replace(&text, &old, &new.join("\n"), Scope::One) {
+            Ok(edit) => {
+                prop_assume!(text.matches(&old).count() <= 1);
+                let mut expected: Vec<String> = lines[..start].to_vec();
+                expected.extend(new.iter().cloned());
+                expected.extend(lines[end..].iter().cloned());
+                let plain = |text: &str| text.lines().map(|l| l.trim().to_owned()).collect::<Vec<_>>();
+                let result = plain(&edit.text);
+                if unambiguous {
+                    // Only the indentation of the new lines is the file's to decide.
+                    prop_assert_eq!(result, plain(&(expected.join("\n") + "\n")));
+                    prop_assert!(edit.text.starts_with(&lines[..start].join("\n")));
+                    let rest = lines[end..].join("\n") + "\n";
+                    prop_assert!(edit.text.ends_with(&rest));
+                }
+            }
+            Err(error) => prop_assert!(!unambiguous, "refused {old:?} in {text:?}: {error}"),
+        }
+    }
+
+    /// A patch made from a known change gives exactly that change.
+    #[test]
+    fn a_patch_of_a_known_change_gives_that_change(
+        lines in file(),
+        from in any::<prop::sample::Index>(),
+        removed in 0_usize..4,
+        added in prop::collection::vec("[x-z]{0,4}", 0..4),
+        context in 0_usize..4,
+    ) {
+        let start = from.index(lines.len());
+        let end = (start + removed).min(lines.len());
+        prop_assume!(lines[start..end] != added[..]);
+        let before = start.saturating_sub(context);
+        let after = (end + context).min(lines.len());
+        let mut patch = "*** Begin Patch\n*** Update File: f\n@@\n".to_owned();
+        for line in &lines[before..start] { patch.push_str(&format!(" {line}\n")); }
+        for line in &lines[start..end] { patch.push_str(&format!("-{line}\n")); }
+        for line in &added { patch.push_str(&format!("+{line}\n")); }
+        for line in &lines[end..after] { patch.push_str(&format!(" {line}\n")); }
+        patch.push_str("*** End Patch\n");
+        let text = format!("{}\n", lines.join("\n"));
+        let mut expected: Vec<String> = lines[..start].to_vec();
+        expected.extend(added.iter().cloned());
+        expected.extend(lines[end..].iter().cloned());
+        let expected = if expected.is_empty() { String::new() } else { format!("{}\n", expected.join("\n")) };
+        let block = &lines[before..after];
+        let places = lines.windows(block.len().max(1)).filter(|w| *w == block).count();
+        if let Ok(patched) = patch_one(&text, &patch) {
+            // An addition without any context goes to the end by definition.
+            if !block.is_empty() && places == 1 {
+                prop_assert_eq!(patched, expected);
+            }
+        } else {
+            prop_assert!(places != 1 || block.is_empty(), "refused {patch:?} for {text:?}");
+        }
+    }
+
+    #[test]
+    fn any_patch_text_is_read(text in "(\\*\\*\\* (Update|Add|Delete|Move) File: |@@|[-+ ]|\n|[a-z]|->){0,60}") {
+        let _ = parse(&text);
+    }
+}
