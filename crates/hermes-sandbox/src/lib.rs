@@ -1,1 +1,18 @@
-//! hermes-sandbox
+//! Where commands run: this machine, a container, a host behind ssh.
+//!
+//! - [`Target`] is what a backend is: it starts scripts and ends them.
+//! - [`local`] is this machine.
+//! - [`Files`] reads and writes bytes where the sandbox keeps them; [`MountMap`]
+//!   says which host path is which sandbox path.
+//!
+//! The crate knows shells, containers and processes; it does not know the model,
+//! nor who may run what.
+
+mod files;
+pub mod local;
+mod path;
+pub mod target;
+
+pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};
+pub use path::{HostPath, Mount, MountMap, SandboxPath};
+pub use target::{Control, EndError, Exit, Launch, LaunchError, Running, Shell, Stdin, Target};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use hermes_process::{Command, Output};
 
 /// A shell whose descendants can be counted by the unique number they sleep for.
-pub fn shell(script: impl Into<String>) -> Command {
+pub(super) fn shell(script: impl Into<String>) -> Command {
     Command::new("bash")
         .args(["-c".to_owned(), script.into()])
         .stdout(Output::Pipe)
@@ -12,7 +12,7 @@ pub fn shell(script: impl Into<String>) -> Command {
 }
 
 /// A number of seconds no other test sleeps for.
-pub fn unique_sleep() -> String {
+pub(super) fn unique_sleep() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let nanos = std::time::SystemTime::now()
@@ -28,7 +28,7 @@ pub fn unique_sleep() -> String {
 }
 
 /// Living processes whose command line mentions `text`.
-pub fn alive(text: &str) -> Vec<i32> {
+pub(super) fn alive(text: &str) -> Vec<i32> {
     std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse::<i32>().ok())
@@ -49,7 +49,7 @@ pub fn alive(text: &str) -> Vec<i32> {
 }
 
 /// Waits for a state of the world that no descriptor announces.
-pub fn eventually(what: &str, limit: Duration, check: impl Fn() -> bool) {
+pub(super) fn eventually(what: &str, limit: Duration, check: impl Fn() -> bool) {
     let deadline = Instant::now() + limit;
     while !check() {
         assert!(Instant::now() < deadline, "not within {limit:?}: {what}");

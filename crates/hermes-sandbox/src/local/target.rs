@@ -1,0 +1,224 @@
+//! Starts scripts on this machine.
+
+use std::io::Write;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use hermes_process::{Command, Input, Output, OwnerDeath, Process, Reader, Resizer, Writer};
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Mutex, mpsc};
+
+use crate::target::{
+    BackgroundStyle, Control, EndError, Exit, Launch, LaunchError, OUTPUT_QUEUE, PtySize, Running,
+    Shell, Stdin, Target,
+};
+
+/// Longer scripts do not fit into one argument (the kernel allows 128 KiB).
+const MAX_ARGUMENT: usize = 120 << 10;
+
+/// Read at once from the pipe; a pipe holds 64 KiB.
+const CHUNK: usize = 64 << 10;
+
+/// `environment` is all that scripts see besides what each launch adds.
+pub struct LocalTarget {
+    temp_dir: String,
+    environment: Vec<(String, String)>,
+    bash: String,
+    sh: String,
+}
+
+impl LocalTarget {
+    pub fn new(temp_dir: impl Into<String>, environment: Vec<(String, String)>) -> Self {
+        Self {
+            temp_dir: temp_dir.into(),
+            environment,
+            bash: "bash".to_owned(),
+            sh: "sh".to_owned(),
+        }
+    }
+
+    /// With a bash that is not on the `PATH`.
+    pub fn with_bash(mut self, bash: impl Into<String>) -> Self {
+        self.bash = bash.into();
+        self
+    }
+
+    async fn start(&self, launch: Launch) -> Result<Running, LaunchError> {
+        let argv = launch.shell.argv();
+        let program = match launch.shell {
+            Shell::LoginBash | Shell::Bash => &self.bash,
+            Shell::Sh => &self.sh,
+        };
+        let mut command = Command::new(program.as_str())
+            .args(argv.iter().skip(1).copied())
+            .only_env(self.environment.iter().cloned())
+            .owner_death(OwnerDeath::KillTree);
+        for (name, value) in launch.environment {
+            command = command.env(name, value);
+        }
+        // Held until the shell has been started and has opened it by name.
+        let mut file = None;
+        command = if launch.script.len() <= MAX_ARGUMENT {
+            command.arg("-c").arg(os_string(launch.script))
+        } else {
+            let written = script_file(&self.temp_dir, &launch.script).map_err(|error| {
+                LaunchError::NotStarted(format!("cannot write the script: {error}"))
+            })?;
+            let path = written.path().to_owned();
+            file = Some(written);
+            // The shell reads all of it before it runs any of it, so the file may go.
+            command
+                .arg("-c")
+                .arg("__hermes_script=$(cat -- \"$1\" && rm -f -- \"$1\" && echo x) || exit 126; set --; eval \"${__hermes_script%x}\"")
+                .arg(program.as_str())
+                .arg(path)
+        };
+        command = match (&launch.stdin, launch.pty) {
+            (_, Some(size)) => command.terminal(size),
+            (Stdin::Null, None) => command.stdin(Input::Null),
+            (Stdin::Bytes(_) | Stdin::Pipe, None) => command.stdin(Input::Pipe),
+        };
+        if launch.pty.is_none() {
+            command = command.stdout(Output::Pipe).stderr(Output::Merge);
+        }
+        let process = hermes_process::spawn(command).await.map_err(|error| {
+            if error.is_not_found() {
+                LaunchError::NoShell(argv.first().copied().unwrap_or("sh"))
+            } else {
+                LaunchError::NotStarted(error.to_string())
+            }
+        })?;
+        let process = Arc::new(process);
+        let (sender, output) = mpsc::channel(OUTPUT_QUEUE);
+        if let Some(reader) = process.take_stdout() {
+            tokio::spawn(pump(reader, sender));
+        }
+        let mut writer = process.take_stdin();
+        if let (Stdin::Bytes(bytes), Some(mut pipe)) = (
+            &launch.stdin,
+            writer.take_if(|_| matches!(launch.stdin, Stdin::Bytes(_))),
+        ) {
+            let bytes = bytes.clone();
+            tokio::spawn(async move {
+                // A command need not read its input.
+                let _ = pipe.write_all(&bytes).await;
+            });
+        }
+        let waiting = process.clone();
+        let exit = async move {
+            let exit = match waiting.wait().await {
+                Ok(exit) => exit.into(),
+                Err(error) => Exit::Lost(format!("cannot learn how the command ended: {error}")),
+            };
+            drop(file);
+            exit
+        };
+        Ok(Running {
+            output,
+            exit: Box::pin(exit),
+            control: Box::new(LocalControl {
+                resizer: process.resizer(),
+                process,
+                writer: Mutex::new(writer),
+            }),
+        })
+    }
+}
+
+impl Target for LocalTarget {
+    fn describe(&self) -> String {
+        "local".to_owned()
+    }
+
+    fn temp_dir(&self) -> &str {
+        &self.temp_dir
+    }
+
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<Running, LaunchError>> {
+        Box::pin(self.start(launch))
+    }
+
+    fn background(&self) -> BackgroundStyle {
+        BackgroundStyle::Host
+    }
+}
+
+/// Moves output into the queue until its end or until nobody wants it.
+async fn pump(mut reader: Reader, sender: mpsc::Sender<Bytes>) {
+    let mut buffer = BytesMut::new();
+    loop {
+        buffer.reserve(CHUNK);
+        tokio::select! {
+            read = reader.read_buf(&mut buffer) => match read {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {
+                    if sender.send(buffer.split().freeze()).await.is_err() {
+                        return;
+                    }
+                }
+            },
+            () = sender.closed() => return,
+        }
+    }
+}
+
+struct LocalControl {
+    process: Arc<Process>,
+    writer: Mutex<Option<Writer>>,
+    resizer: Option<Resizer>,
+}
+
+impl Control for LocalControl {
+    fn terminate(&self, grace: Duration) -> BoxFuture<'_, Result<(), EndError>> {
+        Box::pin(async move { Ok(self.process.terminate(grace).await?) })
+    }
+
+    fn write(&self, bytes: Bytes) -> BoxFuture<'_, std::io::Result<()>> {
+        Box::pin(async move {
+            match self.writer.lock().await.as_mut() {
+                Some(writer) => writer.write_all(&bytes).await,
+                None => Err(std::io::ErrorKind::BrokenPipe.into()),
+            }
+        })
+    }
+
+    fn close_stdin(&self) -> BoxFuture<'_, std::io::Result<()>> {
+        Box::pin(async move {
+            let mut writer = self.writer.lock().await;
+            if let Some(end) = writer.as_ref().and_then(Writer::end_of_input_byte)
+                && let Some(terminal) = writer.as_mut()
+            {
+                return terminal.write_all(&[end]).await;
+            }
+            *writer = None;
+            Ok(())
+        })
+    }
+
+    fn resize(&self, size: PtySize) -> std::io::Result<()> {
+        match &self.resizer {
+            Some(resizer) => resizer.resize(size),
+            None => Err(std::io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn pid(&self) -> Option<i32> {
+        Some(self.process.pid())
+    }
+}
+
+fn os_string(bytes: Vec<u8>) -> std::ffi::OsString {
+    use std::os::unix::ffi::OsStringExt;
+    std::ffi::OsString::from_vec(bytes)
+}
+
+/// A file only its owner can read, gone when dropped.
+fn script_file(directory: &str, script: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix("hermes-script-")
+        .tempfile_in(directory)?;
+    file.write_all(script)?;
+    Ok(file)
+}
