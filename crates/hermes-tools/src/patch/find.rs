@@ -39,7 +39,7 @@ impl Strategy {
     }
 }
 
-/// Places in the text, in order and apart from each other.
+/// Places in the text, in order; they may overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) strategy: Strategy,
@@ -114,13 +114,18 @@ pub(super) fn find_block(lines: &[Line<'_>], wanted: &[&str]) -> (Strategy, Vec<
     (Strategy::Exact, Vec::new())
 }
 
+/// Overlapping places count too: `aa` stands twice in `aaa`, so it is ambiguous.
 fn occurrences(text: &str, quoted: &str) -> Vec<Range<usize>> {
-    if quoted.is_empty() {
-        return Vec::new();
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find(quoted).map(|at| from + at) {
+        places.push(at..at + quoted.len());
+        let Some(first) = text[at..].chars().next() else {
+            break;
+        };
+        from = at + first.len_utf8();
     }
-    text.match_indices(quoted)
-        .map(|(at, found)| at..at + found.len())
-        .collect()
+    places
 }
 
 fn find_lines(
@@ -128,21 +133,16 @@ fn find_lines(
     wanted: &[&str],
     same: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let mut at = 0;
-    while !wanted.is_empty() && at + wanted.len() <= lines.len() {
-        if lines[at..]
+    let fits = |start: &usize| {
+        lines[*start..]
             .iter()
             .zip(wanted)
             .all(|(line, want)| same(line.text, want))
-        {
-            starts.push(at);
-            at += wanted.len();
-        } else {
-            at += 1;
-        }
+    };
+    match lines.len().checked_sub(wanted.len()) {
+        Some(last) if !wanted.is_empty() => (0..=last).filter(fits).collect(),
+        _ => Vec::new(),
     }
-    starts
 }
 
 fn span(lines: &[Line<'_>], whole_last_line: bool) -> Range<usize> {
@@ -205,9 +205,11 @@ fn anchored(lines: &[Line<'_>], wanted: &[&str]) -> Vec<usize> {
         lines[start].text.trim() == first.trim()
             && lines[start + wanted.len() - 1].text.trim() == last.trim()
     };
-    let candidates: Vec<usize> = (0..=lines.len().saturating_sub(wanted.len()))
-        .filter(|at| at + wanted.len() <= lines.len())
-        .filter(|at| ends_match(*at))
+    let Some(last_start) = lines.len().checked_sub(wanted.len()) else {
+        return Vec::new();
+    };
+    let candidates: Vec<usize> = (0..=last_start)
+        .filter(|start| ends_match(*start))
         .collect();
     let least = if candidates.len() > 1 { 0.70 } else { 0.50 };
     let alike = |start: &usize| {

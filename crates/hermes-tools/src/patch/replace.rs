@@ -105,7 +105,13 @@ fn replace_in(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, Ed
     }
     let mut out = String::with_capacity(text.len() + new.len());
     let mut rest = 0;
+    let mut replaced = 0;
     for place in &found.places {
+        // Of places that overlap, the first is replaced.
+        if place.start < rest {
+            continue;
+        }
+        replaced += 1;
         out.push_str(&text[rest..place.start]);
         out.push_str(&replacement(text, place, old, new, found.strategy)?);
         rest = place.end;
@@ -117,7 +123,7 @@ fn replace_in(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, Ed
     Ok(Edit {
         text: out,
         strategy: found.strategy,
-        replaced: found.places.len(),
+        replaced,
     })
 }
 
