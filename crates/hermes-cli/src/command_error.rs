@@ -10,6 +10,7 @@ use std::io;
 use std::process::ExitCode;
 
 use hermes_home::{HomeError, ProfileError};
+use hermes_store::StoreError;
 use hermes_types::InvalidProfileName;
 
 use crate::Out;
@@ -161,6 +162,22 @@ impl From<ProfileError> for CommandError {
 impl From<InvalidProfileName> for CommandError {
     fn from(error: InvalidProfileName) -> Self {
         Self::user(error)
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Busy { .. } => ErrorKind::Busy,
+            StoreError::Io { .. } | StoreError::Sql { .. } => ErrorKind::Internal,
+            _ => ErrorKind::User,
+        };
+        let hint = error.hint();
+        let error = Self::new(kind, error);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }
 

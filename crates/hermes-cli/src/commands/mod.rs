@@ -7,7 +7,9 @@ use clap::Subcommand;
 
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
+pub(crate) mod confirm;
 mod logs;
+pub(crate) mod sessions;
 pub(crate) mod version;
 
 /// Verbs of the reference that are known by name only.
@@ -54,7 +56,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "secrets",
     "security",
     "send",
-    "sessions",
     "setup",
     "skills",
     "slack",
@@ -71,6 +72,8 @@ pub(crate) enum Verb {
     /// Show, filter and follow the log files
     Logs(logs::Args),
 
+    /// Look at, search and manage stored conversations
+    Sessions(sessions::Args),
     /// Print the version
     Version(version::Args),
 }
@@ -81,6 +84,7 @@ impl Verb {
     pub(crate) fn works_without_its_profile(&self) -> bool {
         match self {
             Self::Version(_) => true,
+            Self::Sessions(_) => false,
             Self::Logs(_) => false,
         }
     }
@@ -94,6 +98,7 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandError> {
     match verb {
         Some(Verb::Logs(args)) => logs::run(args, context, out),
+        Some(Verb::Sessions(args)) => sessions::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
         None => Err(not_built("chat")),
     }

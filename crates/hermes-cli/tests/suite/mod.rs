@@ -1,2 +1,3 @@
 mod frame;
+mod sessions;
 mod support;

@@ -7,7 +7,7 @@ use super::StateDb;
 use super::schema::{SEARCH_TABLES, rebuild_search};
 use crate::StoreError;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// Without archived ones.
     pub sessions: i64,

@@ -1,0 +1,28 @@
+//! A yes-or-no question before something is gone for good.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use crate::{CommandError, Out};
+
+/// True for `--yes` or an answer that starts with `y`. Without a terminal there is
+/// nobody to ask, and the answer is no.
+pub(crate) fn confirm(question: &str, yes: bool, out: &mut Out) -> Result<bool, CommandError> {
+    if yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    let answer = answer.trim().to_lowercase();
+    Ok(answer == "y" || answer == "yes")
+}
+
+/// What a command says when the answer was no.
+pub(crate) fn refused() -> CommandError {
+    CommandError::user("not confirmed, nothing was changed")
+        .hint("`--yes` answers the question in advance")
+}

@@ -1,0 +1,110 @@
+//! What Python Hermes 0.16.0 printed over its own home, at the moment it did.
+//! Columns are padded by terminal cells here and by characters there, so lines
+//! are compared with runs of spaces as one.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use clap::{Args as _, Command, FromArgMatches};
+use hermes_home::profile::SelectedBy;
+use hermes_home::{Clock, Environment, Home};
+use pretty_assertions::assert_eq;
+
+use super::{Args, run};
+use crate::cli::RunOptions;
+use crate::{Context, Out};
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn printed(words: &[&str]) -> Vec<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hermes-store/tests/fixtures");
+    fs::copy(
+        fixtures.join("state-0.16.0.db"),
+        directory.path().join("state.db"),
+    )
+    .unwrap();
+    let context = Context {
+        environment: Environment::default(),
+        home: Home::at(directory.path(), directory.path()),
+        selected_by: SelectedBy::Default,
+        clock: Clock::fixed("2026-05-31T12:00:00Z".parse().unwrap()),
+        overrides: Vec::new(),
+        global: RunOptions::default(),
+        oneshot: None,
+    };
+    let stdout = Kept::default();
+    let mut out = Out::into_writers(Box::new(stdout.clone()), Box::new(io::sink()), 80);
+    let matches = Args::augment_args(Command::new("sessions"))
+        .try_get_matches_from([&["sessions"], words].concat())
+        .unwrap();
+    run(
+        Args::from_arg_matches(&matches).unwrap(),
+        &context,
+        &mut out,
+    )
+    .unwrap();
+    let text = String::from_utf8(stdout.0.lock().unwrap().clone()).unwrap();
+    text.lines().map(squeezed).collect()
+}
+
+fn golden(name: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/golden")
+        .join(name);
+    // The first two lines are the command and its exit code.
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().skip(2).map(squeezed).collect()
+}
+
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn lists_agree_with_the_reference() {
+    assert_eq!(printed(&["list"]), golden("sessions-list.txt"));
+    assert_eq!(
+        printed(&["list", "--source", "telegram"]),
+        golden("sessions-list-telegram.txt")
+    );
+    assert_eq!(
+        printed(&["list", "--source", "nope"]),
+        golden("sessions-list-none.txt")
+    );
+    let without_rule = |lines: Vec<String>| -> Vec<String> {
+        lines
+            .into_iter()
+            .filter(|line| !line.starts_with('─'))
+            .collect()
+    };
+    assert_eq!(
+        without_rule(printed(&["list", "--limit", "3"])),
+        without_rule(golden("sessions-list-limit3.txt"))
+    );
+}
+
+#[test]
+fn stats_say_all_that_the_reference_says() {
+    let ours = printed(&["stats"]);
+    let theirs = golden("sessions-stats.txt");
+    assert_eq!(theirs.len(), 5);
+    for line in theirs {
+        assert!(ours.contains(&line), "{line:?} is not in {ours:#?}");
+    }
+    // The reference leaves out the sources it does not know.
+    assert!(ours.contains(&"cron: 2 sessions".to_owned()), "{ours:#?}");
+}

@@ -1,0 +1,93 @@
+//! `hermes sessions list`.
+
+use std::io::Write;
+
+use hermes_home::Clock;
+use hermes_store::{ListFilter, ListedSession};
+
+use super::text::{ago, cell};
+use crate::{CommandError, Context, Exit, Out};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Only sessions of this source (cli, telegram, cron, …)
+    #[arg(long)]
+    pub(super) source: Option<String>,
+
+    /// How many to show
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) limit: usize,
+
+    /// Archived sessions too
+    #[arg(long)]
+    archived: bool,
+
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    let filter = ListFilter {
+        source: args.source.clone(),
+        limit: args.limit,
+        archived: args.archived,
+        ..ListFilter::default()
+    };
+    let sessions = match super::open(context)? {
+        Some(db) => db.list(&filter)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        out.json(&sessions)?;
+    } else {
+        print(&sessions, &context.clock, out)?;
+    }
+    Ok(Exit::SUCCESS)
+}
+
+/// With titles when any session has one, else with sources.
+pub(super) fn print(
+    sessions: &[ListedSession],
+    clock: &Clock,
+    out: &mut Out,
+) -> Result<(), CommandError> {
+    if sessions.is_empty() {
+        out.line("No sessions found.")?;
+        return Ok(());
+    }
+    let titled = sessions.iter().any(|session| session.title.is_some());
+    let source_width = sessions
+        .iter()
+        .map(|session| session.source.chars().count())
+        .fold(6, usize::max);
+    let line = |columns: [&str; 5]| {
+        let [title, preview, active, source, id] = columns;
+        let active = cell(active, 13, 13);
+        if titled {
+            let (title, preview) = (cell(title, 30, 32), cell(preview, 38, 40));
+            format!("{title} {preview} {active} {id}")
+        } else {
+            let (preview, source) = (
+                cell(preview, 48, 50),
+                cell(source, source_width, source_width),
+            );
+            format!("{preview} {active} {source} {id}")
+        }
+    };
+    let heading = line(["Title", "Preview", "Last Active", "Src", "ID"]);
+    writeln!(out, "{}", out.style().heading(&heading))?;
+    let rule = if titled { 110 } else { 89 + source_width };
+    out.line(&"─".repeat(rule))?;
+    for session in sessions {
+        let text = line([
+            session.title.as_deref().unwrap_or("—"),
+            &session.preview,
+            &ago(session.last_active, clock),
+            &session.source,
+            session.id.as_str(),
+        ]);
+        out.line(&text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! `hermes sessions …` through the binary, over a copy of a home that Python
+//! Hermes 0.16.0 left.
+
+use std::fs;
+use std::path::Path;
+
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+
+use super::support::Scratch;
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.home()).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../hermes-store/tests/fixtures/state-0.16.0.db");
+    fs::copy(fixture, scratch.home().join("state.db")).unwrap();
+    scratch
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_home_without_sessions_has_none_and_gets_no_file() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.ok(["sessions", "list"]), "No sessions found.\n");
+    assert_eq!(scratch.ok(["sessions", "list", "--json"]), "[]\n");
+    assert_eq!(
+        scratch.ok(["sessions", "search", "x"]),
+        "No messages found.\n"
+    );
+    assert_eq!(scratch.ok(["sessions", "export", "-"]), "");
+    assert!(
+        scratch
+            .ok(["sessions", "stats"])
+            .contains("Total sessions: 0")
+    );
+    assert!(!scratch.home().join("state.db").exists());
+}
+
+#[test]
+fn the_group_alone_prints_help() {
+    assert!(
+        Scratch::new()
+            .ok(["sessions"])
+            .contains("Usage: hermes sessions")
+    );
+}
+
+#[test]
+fn list_shows_one_row_per_chain() {
+    let scratch = scratch();
+    let text = scratch.ok(["sessions", "list"]);
+    assert!(text.contains("Count all the lines #2"), "{text}");
+    assert!(!text.contains("20260526_090001_8252c0"), "{text}");
+    let listed = json(&scratch.ok(["sessions", "list", "--json", "--limit", "100"]));
+    assert_eq!(listed.as_array().unwrap().len(), 17);
+    assert_eq!(listed[8]["_lineage_root_id"], "20260526_090001_8252c0");
+    let archived = json(&scratch.ok(["sessions", "list", "--json", "--archived"]));
+    assert_eq!(archived.as_array().unwrap().len(), 18);
+}
+
+#[test]
+fn export_writes_lines_that_parse() {
+    let scratch = scratch();
+    let all = scratch.ok(["sessions", "export", "-"]);
+    assert_eq!(all.lines().count(), 20);
+    let one = scratch.ok(["sessions", "export", "-", "--session-id", "20260520_090003"]);
+    assert_eq!(json(&one)["messages"].as_array().unwrap().len(), 2);
+    let by_title = scratch.ok(["sessions", "export", "-", "--session-id", "Project listing"]);
+    assert_eq!(json(&by_title)["id"], "20260520_101502_2c6524");
+
+    let file = scratch.user_home().join("out.jsonl");
+    let said = scratch.ok(["sessions", "export", "out.jsonl", "--source", "cron"]);
+    assert_eq!(said, "Exported 2 sessions to out.jsonl\n");
+    assert_eq!(fs::read_to_string(file).unwrap().lines().count(), 2);
+    assert_eq!(
+        scratch.ok(["sessions", "export", "/dev/null"]),
+        "Exported 20 sessions to /dev/null\n"
+    );
+}
+
+#[test]
+fn an_export_that_fails_leaves_no_file() {
+    let scratch = scratch();
+    let ran = scratch.run(["sessions", "export", "missing/out.jsonl"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("missing/out.jsonl"), "{}", ran.stderr);
+    let ran = scratch.run(["sessions", "export", "out.jsonl", "--session-id", "nope"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("\"nope\" not found"), "{}", ran.stderr);
+    assert!(!scratch.user_home().join("out.jsonl").exists());
+}
+
+#[test]
+fn show_prints_a_conversation() {
+    let scratch = scratch();
+    let text = scratch.ok(["sessions", "show", "Project listing"]);
+    for part in [
+        "Project listing",
+        "List the files of the project.",
+        "→ terminal",
+        "three entries",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    assert_eq!(
+        json(&scratch.ok(["sessions", "show", "20260520_1", "--json"]))["source"],
+        "cli"
+    );
+}
+
+#[test]
+fn search_finds_orders_and_filters() {
+    let scratch = scratch();
+    let text = scratch.ok(["sessions", "search", "polite", "greet"]);
+    assert!(text.contains("20260521_140001_d07837"), "{text}");
+    assert!(text.contains(">>>"), "{text}");
+    let newest = json(&scratch.ok(["sessions", "search", "files", "--newest", "--json"]));
+    let ids: Vec<i64> = newest
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["id"].as_i64().unwrap())
+        .collect();
+    assert!(ids.len() > 1 && ids.is_sorted_by(|a, b| a > b), "{ids:?}");
+    let users = json(&scratch.ok(["sessions", "search", "files", "--role", "user", "--json"]));
+    assert!(
+        users
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|hit| hit["role"] == "user")
+    );
+    let cut = json(&scratch.ok(["sessions", "search", "files", "--limit", "1", "--json"]));
+    assert_eq!(cut.as_array().unwrap().len(), 1);
+    assert_eq!(
+        scratch
+            .run(["sessions", "search", "x", "--role", "nobody"])
+            .code,
+        2
+    );
+    for odd in [
+        "\"", "a AND", "NEAR(", "*", "content:", "-x", "^", "(((", "日", "' OR 1=1",
+    ] {
+        assert_eq!(
+            scratch.run(["sessions", "search", "--", odd]).code,
+            0,
+            "{odd:?}"
+        );
+    }
+}
+
+#[test]
+fn rename_sets_takes_away_and_refuses() {
+    let scratch = scratch();
+    let id = "20260520_090003_d65561";
+    assert_eq!(
+        scratch.ok(["sessions", "rename", "20260520_090003", "First", "chat"]),
+        format!("Session '{id}' renamed to: First chat\n")
+    );
+    let taken = scratch.run(["sessions", "rename", id, "Project", "listing"]);
+    assert_eq!(taken.code, 1);
+    assert!(
+        taken
+            .stderr
+            .contains("already in use by session 20260520_101502_2c6524"),
+        "{}",
+        taken.stderr
+    );
+    assert_eq!(scratch.run(["sessions", "rename", "nosuch", "x"]).code, 1);
+    assert_eq!(
+        scratch
+            .run(["sessions", "rename", id, &"x".repeat(101)])
+            .code,
+        1
+    );
+    scratch.ok(["sessions", "rename", id, "   "]);
+    assert!(!scratch.ok(["sessions", "list"]).contains("First chat"));
+}
+
+#[test]
+fn delete_asks_and_takes_the_files_along() {
+    let scratch = scratch();
+    let id = "20260520_090003_d65561";
+    let files = scratch.home().join("sessions");
+    fs::create_dir(&files).unwrap();
+    for name in [
+        format!("{id}.json"),
+        format!("request_dump_{id}_1.json"),
+        "other.json".into(),
+    ] {
+        fs::write(files.join(name), "{}").unwrap();
+    }
+    let unasked = scratch.run(["sessions", "delete", id]);
+    assert_eq!(unasked.code, 1);
+    assert!(unasked.stderr.contains("--yes"), "{}", unasked.stderr);
+    assert_eq!(
+        scratch.ok(["sessions", "delete", "20260520_09", "--yes"]),
+        format!("Deleted session '{id}'.\n")
+    );
+    let left: Vec<_> = fs::read_dir(files)
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["other.json"]);
+    let again = scratch.run(["sessions", "delete", id, "-y"]);
+    assert_eq!(again.code, 1);
+    assert!(again.stderr.contains("not found"), "{}", again.stderr);
+    let ambiguous = scratch.run(["sessions", "delete", "202605", "-y"]);
+    assert_eq!(ambiguous.code, 1);
+    assert!(
+        ambiguous.stderr.contains("give more of the id"),
+        "{}",
+        ambiguous.stderr
+    );
+}
+
+#[test]
+fn prune_takes_ended_sessions_only() {
+    let scratch = scratch();
+    assert_eq!(
+        scratch.run(["sessions", "prune", "--older-than", "1"]).code,
+        1
+    );
+    assert_eq!(
+        scratch.ok([
+            "sessions",
+            "prune",
+            "--older-than",
+            "1",
+            "--source",
+            "cron",
+            "-y"
+        ]),
+        "Pruned 2 session(s).\n"
+    );
+    assert_eq!(
+        scratch.ok(["sessions", "prune", "--older-than", "1", "-y"]),
+        "Pruned 2 session(s).\n"
+    );
+    assert_eq!(
+        scratch.ok(["sessions", "prune", "--older-than", "1"]),
+        "Pruned 0 session(s).\n"
+    );
+}
+
+#[test]
+fn optimize_and_stats_report_sizes() {
+    let scratch = scratch();
+    assert!(
+        scratch
+            .ok(["sessions", "optimize"])
+            .contains("Database size: 0.3 MB")
+    );
+    let stats = json(&scratch.ok(["sessions", "stats", "--json"]));
+    assert_eq!(
+        (&stats["sessions"], &stats["messages"]),
+        (&19.into(), &122.into())
+    );
+}
+
+#[test]
+fn browse_without_a_terminal_says_so() {
+    let ran = scratch().run(["sessions", "browse"]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+}
+
+#[test]
+fn broken_databases_get_a_sentence_and_stay_as_they_are() {
+    let scratch = scratch();
+    let file = scratch.home().join("state.db");
+    let whole = fs::read(&file).unwrap();
+    for (bytes, said) in [
+        (&whole[..whole.len() / 2], "is damaged"),
+        (&whole[..50], "is damaged"),
+        (
+            b"not a database at all, whatever its name says".as_slice(),
+            "is not a database",
+        ),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        for verb in [
+            vec!["list"],
+            vec!["stats"],
+            vec!["search", "x"],
+            vec!["export", "-"],
+        ] {
+            let ran = scratch.run([&["sessions"], verb.as_slice()].concat());
+            assert_eq!(ran.code, 1, "{ran:#?}");
+            assert!(ran.stderr.contains(said), "{}", ran.stderr);
+            assert!(ran.stderr.contains("hint:"), "{}", ran.stderr);
+        }
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+    }
+    fs::write(&file, b"").unwrap();
+    assert_eq!(scratch.ok(["sessions", "list"]), "No sessions found.\n");
+}
