@@ -1,1 +1,2 @@
 //! hermes-agent
+pub mod demo;
