@@ -10,6 +10,7 @@ pub mod patch;
 pub mod preview;
 mod registry;
 mod tool;
+pub mod toolsets;
 
 pub use concurrency::Concurrency;
 pub use registry::Registry;

@@ -89,6 +89,8 @@ impl Outcome {
 pub enum MemoryError {
     #[error("content is empty")]
     EmptyContent,
+    #[error("content must not have a line that is only `§`: it separates entries")]
+    Delimiter,
     #[error("old_text is empty")]
     EmptyOldText,
     #[error("refused: the text looks like an injection or carries a secret ({})", ids.join(", "))]
@@ -304,6 +306,9 @@ fn clean(content: &str) -> Result<String, MemoryError> {
     let content = content.trim();
     if content.is_empty() {
         return Err(MemoryError::EmptyContent);
+    }
+    if content.lines().any(|line| line.trim() == "§") {
+        return Err(MemoryError::Delimiter);
     }
     let ids = scan::scan(content, Scope::Strict);
     if ids.is_empty() {

@@ -1,0 +1,5 @@
+//! Memory and skill files on a real file system, as both programs see them.
+
+mod suite {
+    mod memory;
+}
