@@ -9,6 +9,7 @@ pub mod concurrency;
 pub mod patch;
 pub mod preview;
 mod registry;
+pub mod similarity;
 mod tool;
 pub mod toolsets;
 

@@ -14,7 +14,10 @@ fn the_bytes_are_those_of_the_reference() {
     let scratch = tempfile::tempdir().unwrap();
     let store = store(scratch.path());
     store
-        .add(Target::Memory, "Project tests run with: python3 -m unittest")
+        .add(
+            Target::Memory,
+            "Project tests run with: python3 -m unittest",
+        )
         .unwrap();
     store
         .add(Target::Memory, " The staging host is called blue-heron\n")

@@ -92,7 +92,10 @@ pub const TOOLSETS: &[Toolset] = &[
     set("web", &["web_search", "web_extract"]),
     set("search", &["web_search"]),
     set("terminal", &["terminal", "process"]),
-    set("file", &["read_file", "write_file", "patch", "search_files"]),
+    set(
+        "file",
+        &["read_file", "write_file", "patch", "search_files"],
+    ),
     set(
         "browser",
         &[

@@ -30,7 +30,11 @@ pub fn is_known(name: &str) -> bool {
 /// The tools of one set, its included sets' too.
 pub fn expand(name: &str) -> Option<BTreeSet<String>> {
     let toolset = find(name)?;
-    let mut tools: BTreeSet<String> = toolset.tools.iter().map(|tool| (*tool).to_owned()).collect();
+    let mut tools: BTreeSet<String> = toolset
+        .tools
+        .iter()
+        .map(|tool| (*tool).to_owned())
+        .collect();
     for included in toolset.includes {
         tools.extend(expand(included).unwrap_or_default());
     }
