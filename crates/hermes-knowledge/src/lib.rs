@@ -5,3 +5,4 @@
 
 pub mod memory;
 pub mod scan;
+pub mod skills;

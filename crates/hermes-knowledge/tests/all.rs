@@ -2,4 +2,5 @@
 
 mod suite {
     mod memory;
+    mod skills;
 }

@@ -4,17 +4,17 @@
 //! This crate sees people only through an [`Asker`] and never looks down at the
 //! products that bring tools of their own.
 
+pub mod approval;
 pub mod coerce;
 pub mod concurrency;
 pub mod patch;
 pub mod preview;
 mod registry;
-pub mod similarity;
+mod state;
 mod tool;
 pub mod toolsets;
 
 pub use concurrency::Concurrency;
 pub use registry::Registry;
+pub use state::{StateError, StateHandle};
 pub use tool::{Asker, EventSink, RESULT_LIMIT, Tool, ToolContext, Unattended, Unheard};
-
-pub mod approval;

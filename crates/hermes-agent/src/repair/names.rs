@@ -1,6 +1,6 @@
 //! Tool names that a model wrote almost right.
 
-use hermes_tools::similarity::ratio;
+use hermes_tools::patch::ratio;
 
 /// Below this two names are different things.
 const CLOSE_ENOUGH: f64 = 0.7;

@@ -83,7 +83,9 @@ fn scalar(value: &Value) -> Option<String> {
 /// `(head, body)` when the text opens with a `---` line and another one follows.
 fn split(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("---")?;
-    let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n'))?;
+    let rest = rest
+        .strip_prefix("\r\n")
+        .or_else(|| rest.strip_prefix('\n'))?;
     let mut offset = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -130,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_broken_head_is_read_by_lines() {
-        let document = Document::parse("---\nname: notes\ndescription: one: two: [three\n---\nBody");
+        let document =
+            Document::parse("---\nname: notes\ndescription: one: two: [three\n---\nBody");
         assert_eq!(document.text("name").as_deref(), Some("notes"));
         assert_eq!(
             document.text("description").as_deref(),

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use hermes_home::{FileMode, write_atomic};
 use serde_json::{Value, json};
 
-use super::edit::replace_text;
 use super::front_matter::Document;
 use super::library::{Library, Skill};
 use super::usage::{Bump, UsageRecords};
@@ -94,13 +93,12 @@ impl Manager<'_> {
         }))
     }
 
+    /// `edit` yields the changed text and the number of places it changed.
     pub fn patch(
         &self,
         name: &str,
         file_path: Option<&str>,
-        old: &str,
-        new: &str,
-        all: bool,
+        edit: impl FnOnce(&str) -> Result<(String, usize), String>,
     ) -> Result<Value, SkillError> {
         let skill = self.own(name)?;
         let path = match file_path.filter(|path| *path != "SKILL.md") {
@@ -108,8 +106,7 @@ impl Manager<'_> {
             None => skill.file(),
         };
         let text = read_text(&path)?;
-        let (changed, count) = replace_text(&text, old, new, all)
-            .map_err(|error| SkillError::Invalid(error.to_string()))?;
+        let (changed, count) = edit(&text).map_err(SkillError::Invalid)?;
         if path == skill.file() {
             self.check_content(&changed)?;
         } else {
@@ -175,8 +172,6 @@ impl Manager<'_> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io(parent))?;
         }
-        // A link in the way is only visible once the directories exist.
-        inside(&skill.directory, file_path)?;
         write(&path, content)?;
         self.usage.bump(&skill.name, &[Bump::Patch]);
         Ok(json!({

@@ -2,7 +2,6 @@
 //! module finds, shows, changes and counts them; the hub and the curator live
 //! elsewhere.
 
-mod edit;
 mod front_matter;
 mod library;
 mod manage;
@@ -10,7 +9,6 @@ mod prompt;
 mod usage;
 mod view;
 
-pub use edit::{EditError, replace_text};
 pub use front_matter::Document;
 pub use library::{Conditions, Found, Library, Skill};
 pub use manage::Manager;

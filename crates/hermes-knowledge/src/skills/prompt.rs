@@ -231,7 +231,11 @@ fn save(
 
 fn from_entry(library: &Library, entry: Entry) -> Skill {
     let category = if entry.category == entry.skill_name
-        && library.local.join(&entry.skill_name).join("SKILL.md").exists()
+        && library
+            .local
+            .join(&entry.skill_name)
+            .join("SKILL.md")
+            .exists()
     {
         String::new()
     } else {

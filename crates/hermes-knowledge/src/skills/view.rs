@@ -306,7 +306,9 @@ fn required_variables(document: &Document) -> Vec<Variable> {
                 Value::String(name) => push(Some(name), false),
                 Value::Object(map) => push(
                     map.get("name").and_then(Value::as_str),
-                    map.get("optional").and_then(Value::as_bool).unwrap_or(false),
+                    map.get("optional")
+                        .and_then(Value::as_bool)
+                        .unwrap_or(false),
                 ),
                 _ => {}
             }
@@ -376,7 +378,12 @@ pub(super) fn inside(directory: &Path, file_path: &str) -> Result<PathBuf, Skill
         return Err(refused());
     }
     let path = directory.join(file_path);
-    match (path.canonicalize(), directory.canonicalize()) {
+    // What does not exist yet is judged by the nearest parent that does.
+    let existing = path.ancestors().find(|parent| parent.exists());
+    match (
+        existing.unwrap_or(directory).canonicalize(),
+        directory.canonicalize(),
+    ) {
         (Ok(real), Ok(base)) if !real.starts_with(&base) => Err(refused()),
         _ => Ok(path),
     }

@@ -6,10 +6,33 @@ use std::time::Duration;
 use hermes_types::SessionId;
 use rusqlite::params;
 
-use super::StateDb;
+use super::messages::{NewMessage, append_in};
+use super::sessions::{NewSession, create_in};
+use super::{StateDb, titles};
 use crate::StoreError;
 
 impl StateDb {
+    /// Ends `old` by compression and goes on in a new session that starts with
+    /// `messages`, as one step: there is no moment at which the conversation is in
+    /// neither. The title moves on with the next number. Returns the row ids.
+    pub fn split_session(
+        &self,
+        old: &SessionId,
+        new: &NewSession,
+        messages: &[NewMessage],
+    ) -> Result<Vec<i64>, StoreError> {
+        let now = self.now();
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE sessions SET ended_at = ?2, end_reason = 'compression' WHERE id = ?1",
+                params![old.as_str(), now],
+            )?;
+            create_in(transaction, new, now)?;
+            titles::carry_over(transaction, old, &new.id)?;
+            append_in(transaction, &SessionId::new(new.id.as_str()), messages, now)
+        })
+    }
+
     /// True when `holder` has the lock now; a lapsed lock of somebody else is taken over.
     pub fn lock_compression(
         &self,

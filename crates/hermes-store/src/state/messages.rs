@@ -116,14 +116,15 @@ impl StateDb {
         messages: &[NewMessage],
     ) -> Result<Vec<i64>, StoreError> {
         let now = self.now();
-        self.write(|transaction| {
-            let ids = messages
-                .iter()
-                .map(|message| insert(transaction, session, message, now))
-                .collect::<Result<Vec<i64>, StoreError>>()?;
-            count(transaction, session, messages)?;
-            Ok(ids)
-        })
+        self.write(|transaction| append_in(transaction, session, messages, now))
+    }
+
+    /// Replaces what a message says, such as a result that guidance was added to.
+    pub fn set_content(&self, id: i64, content: &Content) -> Result<bool, StoreError> {
+        self.update_one(
+            "UPDATE messages SET content = ?2 WHERE id = ?1",
+            params![id, encode_content(content)],
+        )
     }
 
     /// The active history of a session, oldest first.
@@ -258,6 +259,20 @@ fn collect(
         messages.extend(row?);
     }
     Ok(messages)
+}
+
+pub(super) fn append_in(
+    transaction: &Transaction<'_>,
+    session: &SessionId,
+    messages: &[NewMessage],
+    now: f64,
+) -> Result<Vec<i64>, StoreError> {
+    let ids = messages
+        .iter()
+        .map(|message| insert(transaction, session, message, now))
+        .collect::<Result<Vec<i64>, StoreError>>()?;
+    count(transaction, session, messages)?;
+    Ok(ids)
 }
 
 fn insert(

@@ -3,7 +3,7 @@
 use chrono::Local;
 use hermes_home::Clock;
 use hermes_types::SessionId;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -135,42 +135,7 @@ impl StateDb {
     /// only made for counters that came first. True when this call made it.
     pub fn create_session(&self, new: &NewSession) -> Result<bool, StoreError> {
         let now = self.now();
-        self.write(|transaction| {
-            let existed: Option<String> = transaction
-                .query_row(
-                    "SELECT source FROM sessions WHERE id = ?1",
-                    [&new.id],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            if existed.is_some_and(|source| source != UNKNOWN_SOURCE) {
-                return Ok(false);
-            }
-            transaction
-                .prepare_cached(
-                    "INSERT INTO sessions (id, source, user_id, model, model_config, system_prompt, \
-                     parent_session_id, started_at, cwd) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9) \
-                     ON CONFLICT(id) DO UPDATE SET source = excluded.source, \
-                     user_id = COALESCE(user_id, excluded.user_id), \
-                     model = COALESCE(model, excluded.model), \
-                     model_config = COALESCE(model_config, excluded.model_config), \
-                     system_prompt = COALESCE(system_prompt, excluded.system_prompt), \
-                     parent_session_id = COALESCE(parent_session_id, excluded.parent_session_id), \
-                     cwd = COALESCE(cwd, excluded.cwd)",
-                )?
-                .execute(params![
-                    new.id,
-                    new.source,
-                    new.user_id,
-                    new.model,
-                    new.model_config.as_ref().map(Value::to_string),
-                    new.system_prompt,
-                    new.parent.as_ref().map(SessionId::as_str),
-                    now,
-                    new.cwd,
-                ])?;
-            Ok(true)
-        })
+        self.write(|transaction| create_in(transaction, new, now))
     }
 
     pub fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
@@ -293,4 +258,45 @@ fn by_prefix(connection: &Connection, reference: &str) -> Result<SessionId, Stor
             matches,
         }),
     }
+}
+
+pub(super) fn create_in(
+    transaction: &Transaction<'_>,
+    new: &NewSession,
+    now: f64,
+) -> Result<bool, StoreError> {
+    let existed: Option<String> = transaction
+        .query_row(
+            "SELECT source FROM sessions WHERE id = ?1",
+            [&new.id],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if existed.is_some_and(|source| source != UNKNOWN_SOURCE) {
+        return Ok(false);
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO sessions (id, source, user_id, model, model_config, system_prompt, \
+             parent_session_id, started_at, cwd) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9) \
+             ON CONFLICT(id) DO UPDATE SET source = excluded.source, \
+             user_id = COALESCE(user_id, excluded.user_id), \
+             model = COALESCE(model, excluded.model), \
+             model_config = COALESCE(model_config, excluded.model_config), \
+             system_prompt = COALESCE(system_prompt, excluded.system_prompt), \
+             parent_session_id = COALESCE(parent_session_id, excluded.parent_session_id), \
+             cwd = COALESCE(cwd, excluded.cwd)",
+        )?
+        .execute(params![
+            new.id,
+            new.source,
+            new.user_id,
+            new.model,
+            new.model_config.as_ref().map(Value::to_string),
+            new.system_prompt,
+            new.parent.as_ref().map(SessionId::as_str),
+            now,
+            new.cwd,
+        ])?;
+    Ok(true)
 }

@@ -66,19 +66,41 @@ impl StateDb {
 
     /// The next free name of a lineage: `Name`, then `Name #2`, `Name #3`, …
     pub fn next_title(&self, title: &str) -> Result<String, StoreError> {
-        let (base, _) = split_number(title);
-        self.read(|connection| {
-            let mut highest = None;
-            for (_, existing) in lineage_titles(connection, base)? {
-                let number = split_number(&existing).1.unwrap_or(1);
-                highest = highest.max(Some(number));
-            }
-            Ok(match highest {
-                None => base.to_owned(),
-                Some(number) => format!("{base} #{}", number + 1),
-            })
-        })
+        self.read(|connection| next_in(connection, title))
     }
+}
+
+fn next_in(connection: &Connection, title: &str) -> Result<String, StoreError> {
+    let (base, _) = split_number(title);
+    let mut highest = None;
+    for (_, existing) in lineage_titles(connection, base)? {
+        let number = split_number(&existing).1.unwrap_or(1);
+        highest = highest.max(Some(number));
+    }
+    Ok(match highest {
+        None => base.to_owned(),
+        Some(number) => format!("{base} #{}", number + 1),
+    })
+}
+
+/// Gives `new` the next number of its parent's title, if the parent has one.
+pub(super) fn carry_over(
+    connection: &Connection,
+    old: &SessionId,
+    new: &str,
+) -> Result<(), StoreError> {
+    let title: Option<String> = connection
+        .prepare_cached("SELECT title FROM sessions WHERE id = ?1")?
+        .query_row([old.as_str()], |row| row.get(0))
+        .optional()?
+        .flatten();
+    if let Some(title) = title {
+        let next = next_in(connection, &title)?;
+        connection
+            .prepare_cached("UPDATE sessions SET title = ?2 WHERE id = ?1")?
+            .execute(params![new, next])?;
+    }
+    Ok(())
 }
 
 fn refuse_taken(connection: &Connection, title: &str, id: &SessionId) -> Result<(), StoreError> {
