@@ -187,7 +187,7 @@ mod tests {
         assert!(
             lines
                 .iter()
-                .all(|line| line.ends_with("xxx") && line.len() == 63),
+                .all(|line| line.ends_with("xxx") && line.len() == 59),
             "torn line"
         );
     }
