@@ -9,6 +9,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use hermes_config::ConfigError;
 use hermes_home::{HomeError, ProfileError};
 use hermes_store::StoreError;
 use hermes_types::InvalidProfileName;
@@ -134,6 +135,21 @@ impl From<HomeError> for CommandError {
             | HomeError::NotADirectory { .. } => ErrorKind::User,
         };
         Self::new(kind, error)
+    }
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
+        let hint = match &error {
+            ConfigError::Broken { .. } => Some("mend the file with `hermes config edit`"),
+            ConfigError::UnknownKey { .. } => Some("`hermes config show` lists what can be set"),
+            _ => None,
+        };
+        let error = Self::new(ErrorKind::Config, error);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }
 

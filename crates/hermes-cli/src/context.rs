@@ -1,8 +1,11 @@
 //! What every verb is given: the home it works in, the environment as a value,
 //! the clock and the options of this call.
 
+use std::cell::OnceCell;
+
+use hermes_config::{Config, ConfigError};
 use hermes_home::profile::{Selected, SelectedBy, select};
-use hermes_home::{Clock, Environment, Home, ProfileError, env};
+use hermes_home::{Clock, Environment, FilePolicy, Home, HomeError, ProfileError, env};
 
 use crate::cli::{Everywhere, RunOptions};
 use crate::commands::Verb;
@@ -23,6 +26,8 @@ pub struct Context {
     pub global: RunOptions,
     /// `-z PROMPT`.
     pub oneshot: Option<String>,
+    pub(crate) config: OnceCell<Config>,
+    pub(crate) policy: OnceCell<FilePolicy>,
 }
 
 impl Context {
@@ -69,22 +74,58 @@ impl Context {
             overrides,
             global,
             oneshot,
+            config: OnceCell::new(),
+            policy: OnceCell::new(),
         })
     }
-}
 
-#[cfg(test)]
-impl Context {
-    /// A call in this home, with no options and no variables.
-    pub(crate) fn for_tests(home: &std::path::Path, clock: Clock) -> Self {
-        Self {
-            environment: Environment::default(),
-            home: Home::at(home, home),
-            selected_by: SelectedBy::Default,
-            clock,
-            overrides: Vec::new(),
-            global: RunOptions::default(),
-            oneshot: None,
+    /// The effective configuration. A broken file is an error, because defaults
+    /// would run commands in the wrong place.
+    pub fn config(&self) -> Result<&Config, ConfigError> {
+        if let Some(config) = self.config.get() {
+            return Ok(config);
+        }
+        let config = Config::load(&self.home, &self.environment, &self.overrides)?;
+        Ok(self.config.get_or_init(|| config))
+    }
+
+    /// For verbs that only show things: with a broken file they say so and go on
+    /// as if it were absent.
+    pub fn config_or_defaults(&self, out: &mut Out) -> Result<Config, CommandError> {
+        match self.config() {
+            Ok(config) => Ok(config.clone()),
+            Err(error @ (ConfigError::Broken { .. } | ConfigError::Unreadable { .. })) => {
+                out.warning(&format!("{error}; going on as if the file were absent"));
+                let config =
+                    Config::load_without_file(&self.home, &self.environment, &self.overrides)?;
+                Ok(config)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Modes and owners for what we write in the home.
+    pub fn policy(&self) -> &FilePolicy {
+        self.policy
+            .get_or_init(|| FilePolicy::of(&self.environment, &self.home))
+    }
+
+    /// Creates the home on first use. A disk that cannot be written is no reason to
+    /// stop here: verbs that only read still work, and who writes finds out.
+    pub fn ensure_home(&self, out: &mut Out) -> Result<(), CommandError> {
+        match self.home.ensure(self.policy()) {
+            Ok(()) => Ok(()),
+            Err(HomeError::Io {
+                action,
+                path,
+                source,
+            }) => {
+                if !self.home.path().is_dir() {
+                    out.warning(&format!("cannot {action} {}: {source}", path.display()));
+                }
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -15,8 +15,11 @@ pub mod command_error;
 mod commands;
 pub mod context;
 mod entry;
+mod gateway_process;
 pub mod logging;
 pub mod output;
+#[cfg(test)]
+mod test_support;
 
 pub use command_error::{CommandError, ErrorKind, Exit};
 pub use context::Context;

@@ -41,11 +41,11 @@ pub enum ProfileError {
     Home(#[from] HomeError),
     #[error(transparent)]
     InvalidName(#[from] InvalidProfileName),
-    #[error("there is no profile called {name:?}")]
+    #[error("there is no profile called \"{name}\"")]
     Unknown { name: ProfileName },
     #[error("the default profile {name:?} no longer exists (named in {})", file.display())]
     Dangling { name: String, file: PathBuf },
-    #[error("a profile called {name:?} exists already at {}", path.display())]
+    #[error("a profile called \"{name}\" exists already at {}", path.display())]
     Exists { name: ProfileName, path: PathBuf },
     #[error("{name:?} is a reserved name")]
     Reserved { name: String },

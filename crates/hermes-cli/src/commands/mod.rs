@@ -9,6 +9,7 @@ use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 pub(crate) mod confirm;
 mod logs;
+mod profile;
 pub(crate) mod sessions;
 pub(crate) mod version;
 
@@ -49,7 +50,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "plugins",
     "portal",
     "postinstall",
-    "profile",
     "prompt-size",
     "proxy",
     "sandbox",
@@ -74,6 +74,10 @@ pub(crate) enum Verb {
 
     /// Look at, search and manage stored conversations
     Sessions(sessions::Args),
+
+    /// Manage profiles: homes of their own with settings, memory and sessions
+    Profile(profile::Args),
+
     /// Print the version
     Version(version::Args),
 }
@@ -83,9 +87,15 @@ impl Verb {
     /// that is gone.
     pub(crate) fn works_without_its_profile(&self) -> bool {
         match self {
-            Self::Version(_) => true,
-            Self::Sessions(_) => false,
-            Self::Logs(_) => false,
+            Self::Profile(_) | Self::Version(_) => true,
+            Self::Logs(_) | Self::Sessions(_) => false,
+        }
+    }
+
+    /// Verbs that need a complete home and make it on first use.
+    fn needs_home(&self) -> bool {
+        match self {
+            Self::Logs(_) | Self::Profile(_) | Self::Sessions(_) | Self::Version(_) => false,
         }
     }
 }
@@ -96,9 +106,13 @@ pub(crate) fn run(
     context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
+    if verb.as_ref().is_none_or(Verb::needs_home) {
+        context.ensure_home(out)?;
+    }
     match verb {
         Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Sessions(args)) => sessions::run(args, context, out),
+        Some(Verb::Profile(args)) => profile::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
         None => Err(not_built("chat")),
     }

@@ -1,3 +1,4 @@
 mod frame;
+mod profile;
 mod sessions;
 mod support;

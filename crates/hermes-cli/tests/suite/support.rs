@@ -1,13 +1,15 @@
 //! A scratch home and the binary run over it.
 
+use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use tempfile::TempDir;
+use hermes_testkit::TestHome;
 
-/// `$HOME` with `.hermes` in it; nothing else of the caller's environment is seen.
+/// A user without a Hermes home; nothing of the caller's environment is seen.
 pub(crate) struct Scratch {
-    directory: TempDir,
+    home: TestHome,
 }
 
 /// What one call did.
@@ -21,46 +23,88 @@ pub(crate) struct Ran {
 impl Scratch {
     pub(crate) fn new() -> Self {
         Self {
-            directory: tempfile::tempdir().expect("a scratch directory"),
+            home: TestHome::absent(),
+        }
+    }
+
+    /// A copy of what Python Hermes 0.16.0 left, as far as these tests need it.
+    pub(crate) fn with_reference_home() -> Self {
+        Self {
+            home: TestHome::copy_of(&fixture("home-0.16.0")),
         }
     }
 
     pub(crate) fn user_home(&self) -> &Path {
-        self.directory.path()
+        self.home.user_home()
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.user_home().join(".hermes")
+        self.home.path().to_owned()
     }
 
-    /// A call with this home, to be changed further before it runs.
-    pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        words: impl IntoIterator<Item = S>,
-    ) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hermes"));
+    /// Writes a file of the home.
+    pub(crate) fn write(&self, relative: &str, content: impl AsRef<[u8]>) {
+        self.home.write(relative, content);
+    }
+
+    pub(crate) fn read(&self, relative: &str) -> String {
+        self.home.read(relative)
+    }
+
+    pub(crate) fn exists(&self, relative: &str) -> bool {
+        self.home.exists(relative)
+    }
+
+    /// A call with this home, to be changed further before it runs. `HERMES_HOME` is
+    /// not set: what a user types in a shell.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.home.command(env!("CARGO_BIN_EXE_hermes"));
         command
             .args(words)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.user_home())
-            .env("TZ", "UTC")
+            .env_remove("HERMES_HOME")
             .current_dir(self.user_home());
         command
     }
 
-    pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Ran {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Ran {
         ran(self.command(words).output().expect("the binary starts"))
     }
 
-    /// Runs and insists on exit code 0.
-    pub(crate) fn ok<S: AsRef<std::ffi::OsStr>>(
+    /// Runs with something to read.
+    pub(crate) fn run_with_input<S: AsRef<OsStr>>(
         &self,
         words: impl IntoIterator<Item = S>,
-    ) -> String {
+        input: &str,
+    ) -> Ran {
+        let mut child = self
+            .command(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(input.as_bytes()).expect("it reads");
+        drop(stdin);
+        ran(child.wait_with_output().expect("it ends"))
+    }
+
+    /// Runs and insists on exit code 0.
+    pub(crate) fn ok<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> String {
         let ran = self.run(words);
         assert_eq!(ran.code, 0, "{ran:#?}");
         ran.stdout
+    }
+
+    /// Runs, insists on this code and on silence on stdout, and returns stderr.
+    pub(crate) fn fails<S: AsRef<OsStr>>(
+        &self,
+        code: i32,
+        words: impl IntoIterator<Item = S>,
+    ) -> String {
+        let ran = self.run(words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{ran:#?}");
+        ran.stderr
     }
 }
 
@@ -70,4 +114,19 @@ pub(crate) fn ran(output: Output) -> Ran {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// What the reference printed for a command, without the two lines about the call.
+pub(crate) fn golden(name: &str) -> String {
+    let text = std::fs::read_to_string(fixture("golden").join(name)).expect("a golden file");
+    text.lines()
+        .skip(2)
+        .map(|line| format!("{line}\n"))
+        .collect()
 }

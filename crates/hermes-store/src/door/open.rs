@@ -159,6 +159,15 @@ impl Database {
         Ok(u64::try_from(pages * size).unwrap_or(0))
     }
 
+    /// Writes a consistent copy to a path where no file is, while others go on
+    /// writing to this one.
+    pub fn copy_to(&self, target: &Path) -> Result<(), StoreError> {
+        create_empty(target)?;
+        self.connection
+            .backup(MAIN_DB, target, None::<fn(rusqlite::backup::Progress)>)
+            .map_err(|e| self.named(e))
+    }
+
     /// `quick_check`: structure, not content. An error lists what is wrong.
     pub fn quick_check(&self) -> Result<(), StoreError> {
         self.check("quick_check")

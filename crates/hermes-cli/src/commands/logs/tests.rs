@@ -1,32 +1,12 @@
 //! The verb over a log of the reference, with a clock that stands where the
 //! recorded outputs were made.
 
-use std::sync::{Arc, Mutex};
-
 use chrono::{TimeZone, Utc};
 use hermes_home::Clock;
 use pretty_assertions::assert_eq;
 
 use super::*;
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Shared {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
+use crate::test_support::captured;
 
 const LOG: &str = "\
 2026-05-30 10:00:00,000 INFO agent.loop: first
@@ -71,8 +51,7 @@ impl Fixture {
             self.directory.path(),
             Clock::fixed(noon.with_timezone(&Utc)),
         );
-        let shared = Shared::default();
-        let mut out = Out::into_writers(Box::new(shared.clone()), Box::new(std::io::sink()), 80);
+        let (mut out, shared) = captured();
         run(line.args, &context, &mut out).unwrap();
         shared.text().lines().skip(1).map(str::to_owned).collect()
     }
@@ -130,8 +109,7 @@ fn since_counts_from_now() {
 #[test]
 fn following_survives_rotation_and_keeps_the_filter() {
     let fixture = Fixture::new(LOG);
-    let shared = Shared::default();
-    let mut out = Out::into_writers(Box::new(shared.clone()), Box::new(std::io::sink()), 80);
+    let (mut out, shared) = captured();
     let filter = Filter {
         level: Some(Level::Warning),
         ..Filter::default()

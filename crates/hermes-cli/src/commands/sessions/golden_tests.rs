@@ -3,31 +3,15 @@
 //! are compared with runs of spaces as one.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use clap::{Args as _, Command, FromArgMatches};
-use hermes_home::profile::SelectedBy;
-use hermes_home::{Clock, Environment, Home};
+use hermes_home::Clock;
 use pretty_assertions::assert_eq;
 
 use super::{Args, run};
-use crate::cli::RunOptions;
-use crate::{Context, Out};
-
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::Context;
+use crate::test_support::captured;
 
 fn printed(words: &[&str]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
@@ -37,17 +21,9 @@ fn printed(words: &[&str]) -> Vec<String> {
         directory.path().join("state.db"),
     )
     .unwrap();
-    let context = Context {
-        environment: Environment::default(),
-        home: Home::at(directory.path(), directory.path()),
-        selected_by: SelectedBy::Default,
-        clock: Clock::fixed("2026-05-31T12:00:00Z".parse().unwrap()),
-        overrides: Vec::new(),
-        global: RunOptions::default(),
-        oneshot: None,
-    };
-    let stdout = Kept::default();
-    let mut out = Out::into_writers(Box::new(stdout.clone()), Box::new(io::sink()), 80);
+    let clock = Clock::fixed("2026-05-31T12:00:00Z".parse().unwrap());
+    let context = Context::for_tests(directory.path(), clock);
+    let (mut out, stdout) = captured();
     let matches = Args::augment_args(Command::new("sessions"))
         .try_get_matches_from([&["sessions"], words].concat())
         .unwrap();
@@ -57,7 +33,7 @@ fn printed(words: &[&str]) -> Vec<String> {
         &mut out,
     )
     .unwrap();
-    let text = String::from_utf8(stdout.0.lock().unwrap().clone()).unwrap();
+    let text = stdout.text();
     text.lines().map(squeezed).collect()
 }
 
