@@ -323,7 +323,7 @@ fn line_of(document: &Document, path: &str) -> Option<usize> {
                 slot = items.get(name.parse::<usize>().ok()?)?;
                 line = Some(document.node(slot).line);
             }
-            Kind::Scalar { .. } => return None,
+            Kind::Scalar { .. } | Kind::Intended(_) => return None,
         }
     }
     line

@@ -12,6 +12,7 @@ mod child;
 mod coerce;
 mod config;
 pub mod dotenv;
+pub mod edit;
 mod error;
 mod expand;
 pub mod keys;

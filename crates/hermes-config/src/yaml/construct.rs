@@ -9,11 +9,18 @@ use super::resolve::{Plain, float, integer, resolve_plain};
 /// Aliases may repeat a node any number of times; this bounds what a small file
 /// can grow into.
 const MAX_NODES: usize = 200_000;
+/// The same for nesting: an alias may stand inside a node that an alias repeats.
+const MAX_DEPTH: usize = 256;
 const TAG: &str = "tag:yaml.org,2002:";
 
 pub(super) fn value(document: &Document) -> Result<Value, Syntax> {
     match &document.root {
-        Some(root) => Builder { document, made: 0 }.value(root),
+        Some(root) => Builder {
+            document,
+            made: 0,
+            depth: 0,
+        }
+        .value(root),
         None => Ok(Value::Null),
     }
 }
@@ -21,15 +28,23 @@ pub(super) fn value(document: &Document) -> Result<Value, Syntax> {
 struct Builder<'a> {
     document: &'a Document,
     made: usize,
+    depth: usize,
 }
 
 impl<'a> Builder<'a> {
     fn value(&mut self, slot: &Slot) -> Result<Value, Syntax> {
         let node = self.document.node(slot);
         self.made += 1;
-        if self.made > MAX_NODES {
+        if self.made > MAX_NODES || self.depth > MAX_DEPTH {
             return Err(refuse(node, "aliases make this document too large"));
         }
+        self.depth += 1;
+        let value = self.node(node);
+        self.depth -= 1;
+        value
+    }
+
+    fn node(&mut self, node: &'a Node) -> Result<Value, Syntax> {
         let tag = node.tag.as_deref();
         let short = tag.and_then(|tag| tag.strip_prefix(TAG));
         match &node.kind {
@@ -73,6 +88,7 @@ impl<'a> Builder<'a> {
                 }
                 (Some(tag), _) => Err(unknown(node, tag)),
             },
+            Kind::Intended(value) => Ok(value.clone()),
         }
     }
 
@@ -115,9 +131,16 @@ impl<'a> Builder<'a> {
     fn merge(&mut self, slot: &Slot) -> Result<Map<String, Value>, Syntax> {
         let node = self.document.node(slot);
         self.made += 1;
-        if self.made > MAX_NODES {
+        if self.made > MAX_NODES || self.depth > MAX_DEPTH {
             return Err(refuse(node, "aliases make this document too large"));
         }
+        self.depth += 1;
+        let merged = self.merged(node);
+        self.depth -= 1;
+        merged
+    }
+
+    fn merged(&mut self, node: &'a Node) -> Result<Map<String, Value>, Syntax> {
         match &node.kind {
             Kind::Mapping { .. } => self.mapping(node),
             Kind::Sequence { items, .. } => {
@@ -133,7 +156,7 @@ impl<'a> Builder<'a> {
                 }
                 Ok(map)
             }
-            Kind::Scalar { .. } => Err(refuse(node, "`<<` merges maps only")),
+            Kind::Scalar { .. } | Kind::Intended(_) => Err(refuse(node, "`<<` merges maps only")),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 pub(crate) type NodeId = usize;
 
 /// One occurrence of a node: where it is written, and which node it is. Two
@@ -31,13 +33,14 @@ pub(crate) enum Kind {
         pairs: Vec<(Slot, Slot)>,
         flow: bool,
     },
+    /// Not written anywhere: what an edit intends to put in this place.
+    Intended(Value),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub kind: Kind,
     pub tag: Option<String>,
-    pub anchored: bool,
     /// One-based line where the node starts.
     pub line: usize,
     /// Zero-based column, in characters, where the node starts.
@@ -59,8 +62,23 @@ impl Document {
     /// The key as a path names it: the text that is written, without its quotes.
     pub(crate) fn key_text<'a>(&'a self, slot: &Slot) -> Option<&'a str> {
         match &self.node(slot).kind {
-            Kind::Scalar { text, .. } => Some(text),
+            Kind::Scalar { text, .. } | Kind::Intended(Value::String(text)) => Some(text),
             _ => None,
+        }
+    }
+
+    /// Adds a node for a value that is not in the text.
+    pub(crate) fn intend(&mut self, value: Value) -> Slot {
+        self.nodes.push(Node {
+            kind: Kind::Intended(value),
+            tag: None,
+            line: 0,
+            column: 0,
+        });
+        Slot {
+            node: self.nodes.len() - 1,
+            span: 0..0,
+            alias: false,
         }
     }
 }

@@ -12,7 +12,7 @@ mod parse;
 mod render;
 mod resolve;
 
-pub(crate) use graph::{Document, Kind, Node, Slot};
+pub(crate) use graph::{Document, Kind, Slot};
 pub use parse::{Syntax, parse};
 pub use render::{block, inline, key as render_key};
 pub use resolve::{Plain, resolve_plain};

@@ -264,14 +264,12 @@ impl<'a> Composer<'a> {
         anchor: Option<&str>,
         start: Mark,
     ) -> NodeId {
-        let anchored = anchor.is_some();
         if let Some(name) = anchor {
             self.anchors.insert(name.to_owned(), None);
         }
         self.nodes.push(Node {
             kind,
             tag,
-            anchored,
             line: start.line as usize + 1,
             column: start.column as usize,
         });

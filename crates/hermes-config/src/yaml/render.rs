@@ -157,7 +157,7 @@ fn goes_bare(text: &str, place: Place) -> bool {
         );
     starts_well
         && resolve_plain(text) == Plain::Text
-        && text != "="
+        && !matches!(text, "=" | "y" | "Y" | "n" | "N")
         && !text.starts_with("...")
         && text.chars().all(|c| is_quotable(c) && c != '\u{a0}')
         && !text.ends_with([' ', ':'])

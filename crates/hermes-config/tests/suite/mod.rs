@@ -1,2 +1,4 @@
+mod edit;
+mod edit_properties;
 mod layers;
 mod table;

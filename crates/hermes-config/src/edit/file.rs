@@ -1,0 +1,203 @@
+//! Changes to the files of a home: under a lock, whole or absent, through symlinks.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Local};
+use hermes_home::{Environment, FilePolicy, Home, HomeError, Lock, LockKind, write_atomic};
+use serde_json::Value;
+
+use super::{Refusal, set, unset};
+use crate::config::{read_file, read_map};
+use crate::dotenv;
+use crate::error::ConfigError;
+use crate::expand::expand;
+use crate::layers::at;
+
+/// One change to `config.yaml`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    Set { path: String, value: Value },
+    Unset { path: String },
+}
+
+/// Whether the file was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    Written,
+    /// The file already said so.
+    Unchanged,
+}
+
+/// Applies all changes to `config.yaml`, or none of them.
+pub fn change_config(
+    home: &Home,
+    environment: &Environment,
+    changes: &[Change],
+) -> Result<Applied, ConfigError> {
+    let policy = writable(home, environment)?;
+    let file = home.config_file();
+    let _lock = lock(home, "config.yaml.lock")?;
+    let before = read_file(&file)?;
+    // A file that cannot be read is not a file to start over from.
+    let (_, tree) = read_map(&before, &file)?;
+    let tree = Value::Object(tree);
+    let mut text = before.clone();
+    for change in changes {
+        text = apply(&text, &tree, environment, change).map_err(|refusal| {
+            let (Change::Set { path, .. } | Change::Unset { path }) = change;
+            refused(refusal, path, &file)
+        })?;
+    }
+    if text == before {
+        return Ok(Applied::Unchanged);
+    }
+    write(&file, &text, &policy)?;
+    Ok(Applied::Written)
+}
+
+fn apply(
+    text: &str,
+    tree: &Value,
+    environment: &Environment,
+    change: &Change,
+) -> Result<String, Refusal> {
+    match change {
+        Change::Set { path, value } => {
+            if let Some(current) = at(tree, path) {
+                // A template that already yields this value stays a template.
+                let mut expanded = current.clone();
+                expand(&mut expanded, environment);
+                if current == value || (expanded == *value && expanded != *current) {
+                    return Ok(text.to_owned());
+                }
+            }
+            set(text, path, value)
+        }
+        Change::Unset { path } => Ok(unset(text, path)?.unwrap_or_else(|| text.to_owned())),
+    }
+}
+
+/// Sets (or, with `None`, removes) variables in `.env`.
+pub fn change_dotenv(
+    home: &Home,
+    environment: &Environment,
+    changes: &[(&str, Option<&str>)],
+) -> Result<Applied, ConfigError> {
+    let policy = writable(home, environment)?;
+    let file = home.env_file();
+    let _lock = lock(home, "config.yaml.lock")?;
+    let bytes = match fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(ConfigError::Unreadable { file, error }),
+    };
+    let before = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        ConfigError::Broken {
+            file: file.clone(),
+            line: error.as_bytes()[..at]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+                + 1,
+            column: 1,
+            reason: "the file is not UTF-8 text".to_owned(),
+        }
+    })?;
+    let mut text = dotenv::repair(&before).unwrap_or_else(|| before.clone());
+    for (name, value) in changes {
+        text = match value {
+            Some(value) => dotenv::set(&text, name, value)?,
+            None => dotenv::remove(&text, name).unwrap_or(text),
+        };
+    }
+    if text == before {
+        return Ok(Applied::Unchanged);
+    }
+    write(&file, &text, &policy)?;
+    Ok(Applied::Written)
+}
+
+/// Copies a `config.yaml` that cannot be read to `config.yaml.corrupt.<time>.bak`,
+/// unless it is a symlink, empty, or a copy of the same size is there already.
+pub fn backup_broken(home: &Home, now: DateTime<Local>) -> io::Result<Option<PathBuf>> {
+    let file = home.config_file();
+    let meta = file.symlink_metadata()?;
+    if !meta.is_file() || meta.len() == 0 {
+        return Ok(None);
+    }
+    for entry in fs::read_dir(home.path())? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("config.yaml.corrupt.")
+            && name.ends_with(".bak")
+            && entry.metadata()?.len() == meta.len()
+        {
+            return Ok(None);
+        }
+    }
+    let copy = home.join(format!(
+        "config.yaml.corrupt.{}.bak",
+        now.format("%Y%m%d-%H%M%S")
+    ));
+    fs::copy(&file, &copy)?;
+    Ok(Some(copy))
+}
+
+fn writable(home: &Home, environment: &Environment) -> Result<FilePolicy, ConfigError> {
+    let policy = FilePolicy::of(environment, home);
+    if let Some(managed) = policy.managed() {
+        return Err(ConfigError::Managed {
+            manager: managed.manager.clone(),
+        });
+    }
+    policy
+        .create_dir(home.path())
+        .map_err(|error| ConfigError::Unwritable {
+            file: home.path().to_owned(),
+            error: match error {
+                HomeError::Io { source, .. } => source,
+                other => io::Error::other(other.to_string()),
+            },
+        })?;
+    Ok(policy)
+}
+
+fn lock(home: &Home, name: &str) -> Result<Lock, ConfigError> {
+    let file = home.join(name);
+    Lock::acquire(&file, LockKind::Exclusive)
+        .map_err(|error| ConfigError::Unwritable { file, error })
+}
+
+fn write(file: &Path, text: &str, policy: &FilePolicy) -> Result<(), ConfigError> {
+    write_atomic(file, text.as_bytes(), policy.secret_file()).map_err(|error| {
+        ConfigError::Unwritable {
+            file: file.to_owned(),
+            error,
+        }
+    })?;
+    policy.adopt(file);
+    Ok(())
+}
+
+fn refused(refusal: Refusal, path: &str, file: &Path) -> ConfigError {
+    match refusal {
+        Refusal::Broken(syntax) => ConfigError::Broken {
+            file: file.to_owned(),
+            line: syntax.line,
+            column: syntax.column,
+            reason: syntax.reason,
+        },
+        Refusal::Path(reason) => ConfigError::BadKey {
+            key: path.to_owned(),
+            reason,
+        },
+        Refusal::NotEditable => ConfigError::NotEditable {
+            key: path.to_owned(),
+            file: file.to_owned(),
+        },
+    }
+}
