@@ -8,6 +8,6 @@ mod repair;
 mod write;
 
 pub use parse::{Binding, parse};
-pub use read::{DotEnv, read};
+pub use read::{DotEnv, read, read_text};
 pub use repair::repair;
 pub use write::{check_name, remove, set};

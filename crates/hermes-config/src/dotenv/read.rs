@@ -35,16 +35,13 @@ pub fn read(file: &Path, process: &Environment) -> Result<DotEnv, ConfigError> {
             });
         }
     };
-    Ok(from_text(&decode(bytes), process))
+    Ok(read_text(&decode(bytes), process))
 }
 
-/// UTF-8 with an optional byte order mark, else every byte is one character.
+/// UTF-8, else every byte is one character.
 fn decode(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
-        Ok(text) => match text.strip_prefix('\u{feff}') {
-            Some(rest) => rest.to_owned(),
-            None => text,
-        },
+        Ok(text) => text,
         Err(error) => error
             .as_bytes()
             .iter()
@@ -53,9 +50,14 @@ fn decode(bytes: Vec<u8>) -> String {
     }
 }
 
-pub(crate) fn from_text(text: &str, process: &Environment) -> DotEnv {
+/// The same for a text that is at hand. A byte order mark in front is no part of it.
+pub fn read_text(text: &str, process: &Environment) -> DotEnv {
     let repaired = repair(text);
-    let (bindings, skipped_lines) = parse(repaired.as_deref().unwrap_or(text));
+    // Python opens the file as text, where every kind of line break is one.
+    let lines = repaired.as_deref().unwrap_or(text);
+    let lines = lines.strip_prefix('\u{feff}').unwrap_or(lines);
+    let lines = lines.replace("\r\n", "\n").replace('\r', "\n");
+    let (bindings, skipped_lines) = parse(&lines);
     let mut variables = interpolate(bindings, process);
     let cleaned: Vec<(String, String)> = variables
         .iter()

@@ -51,13 +51,18 @@ pub fn parse(text: &str) -> Result<Document, Syntax> {
     };
     // A block scalar that ends the input without a line break panics the parser.
     let ended;
-    let body = if body.ends_with('\n') {
+    let complete = body.ends_with('\n');
+    let body = if complete {
         body
     } else {
         ended = format!("{body}\n");
         &ended
     };
-    guarded(|| Composer::new(body, shift, text.len()).document())
+    guarded(|| {
+        let mut composer = Composer::new(body, shift, text.len());
+        composer.break_added = !complete;
+        composer.document()
+    })
 }
 
 thread_local! {
@@ -89,6 +94,8 @@ struct Composer<'a> {
     shift: usize,
     length: usize,
     text: &'a str,
+    /// The last line break of `text` is ours.
+    break_added: bool,
 }
 
 impl<'a> Composer<'a> {
@@ -103,6 +110,7 @@ impl<'a> Composer<'a> {
             shift,
             length,
             text,
+            break_added: false,
         }
     }
 
@@ -188,14 +196,18 @@ impl<'a> Composer<'a> {
             EventData::Scalar {
                 anchor,
                 tag,
-                value,
+                mut value,
                 style,
                 ..
             } => {
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                if block && value.ends_with('\n') && self.ends_with_added_break(end) {
+                    value.pop();
+                }
                 let kind = Kind::Scalar {
                     text: value,
                     plain: style == ScalarStyle::Plain,
-                    block: matches!(style, ScalarStyle::Literal | ScalarStyle::Folded),
+                    block,
                 };
                 let slot = self.open(kind, tag, anchor.as_deref(), start);
                 self.close(slot, anchor, from..self.offset(end))
@@ -255,6 +267,14 @@ impl<'a> Composer<'a> {
             }
             _ => Err(problem(start, "unexpected end of the document")),
         }
+    }
+
+    /// Whether a block scalar's final line break is the one that we added.
+    fn ends_with_added_break(&self, end: Mark) -> bool {
+        let last_line = self.text.trim_end_matches('\n').rsplit('\n').next();
+        self.break_added
+            && end.index as usize >= self.text.len()
+            && last_line.is_some_and(|line| !line.trim().is_empty() && !self.text.ends_with("\n\n"))
     }
 
     fn open(

@@ -1,4 +1,5 @@
 mod edit;
 mod edit_properties;
 mod layers;
+mod python;
 mod table;
