@@ -56,7 +56,7 @@ pub struct Everywhere {
     #[arg(
         short = 'p',
         long,
-        value_name = "NAME",
+        value_name = "PROFILE",
         global = true,
         help_heading = "Options on every verb"
     )]

@@ -18,6 +18,7 @@ mod entry;
 mod gateway_process;
 pub mod logging;
 pub mod output;
+pub mod reference;
 #[cfg(test)]
 mod test_support;
 

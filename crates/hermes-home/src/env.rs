@@ -40,6 +40,8 @@ variables! {
     USER_HOME = "HOME";
     /// Where commands are looked up; decides which wrapper names are taken.
     PATH = "PATH";
+    /// Your shell, for `completion` without an argument.
+    SHELL = "SHELL";
     /// Any value: no colour.
     NO_COLOR = "NO_COLOR";
     /// Width of the output when it does not go to a terminal.

@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
+mod completion;
 pub(crate) mod confirm;
 mod logs;
 mod profile;
@@ -22,7 +23,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "chat",
     "checkpoints",
     "claw",
-    "completion",
     "computer-use",
     "config",
     "cron",
@@ -78,6 +78,12 @@ pub(crate) enum Verb {
     /// Manage profiles: homes of their own with settings, memory and sessions
     Profile(profile::Args),
 
+    /// Print a script that completes verbs, options and names in your shell
+    Completion(completion::Args),
+
+    #[command(name = "__complete", hide = true)]
+    Complete(completion::CompleteArgs),
+
     /// Print the version
     Version(version::Args),
 }
@@ -87,7 +93,7 @@ impl Verb {
     /// that is gone.
     pub(crate) fn works_without_its_profile(&self) -> bool {
         match self {
-            Self::Profile(_) | Self::Version(_) => true,
+            Self::Complete(_) | Self::Completion(_) | Self::Profile(_) | Self::Version(_) => true,
             Self::Logs(_) | Self::Sessions(_) => false,
         }
     }
@@ -95,7 +101,12 @@ impl Verb {
     /// Verbs that need a complete home and make it on first use.
     fn needs_home(&self) -> bool {
         match self {
-            Self::Logs(_) | Self::Profile(_) | Self::Sessions(_) | Self::Version(_) => false,
+            Self::Complete(_)
+            | Self::Completion(_)
+            | Self::Logs(_)
+            | Self::Profile(_)
+            | Self::Sessions(_)
+            | Self::Version(_) => false,
         }
     }
 }
@@ -110,6 +121,8 @@ pub(crate) fn run(
         context.ensure_home(out)?;
     }
     match verb {
+        Some(Verb::Complete(args)) => completion::complete(&args, context, out),
+        Some(Verb::Completion(args)) => completion::run(&args, context, out),
         Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Sessions(args)) => sessions::run(args, context, out),
         Some(Verb::Profile(args)) => profile::run(args, context, out),

@@ -15,6 +15,7 @@ use crate::{CommandError, Context, Exit, Out};
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// The profile; default: the current one
+    #[arg(value_name = "PROFILE")]
     name: Option<String>,
 
     /// Set the description

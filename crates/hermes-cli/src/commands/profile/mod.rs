@@ -41,6 +41,7 @@ enum Action {
     /// Make a profile the one that is used without -p
     Use {
         /// The profile; `default` goes back to the default one
+        #[arg(value_name = "PROFILE")]
         name: String,
     },
     /// Create a profile
@@ -50,6 +51,7 @@ enum Action {
     Delete(delete::Args),
     /// Show one profile
     Show {
+        #[arg(value_name = "PROFILE")]
         name: String,
         /// Print JSON
         #[arg(long)]
@@ -60,9 +62,16 @@ enum Action {
     /// Create or remove a command that runs hermes in a profile
     Alias(alias::Args),
     /// Give a profile another name
-    Rename { old: String, new: String },
+    Rename {
+        #[arg(value_name = "PROFILE")]
+        old: String,
+        new: String,
+    },
     /// Show where a profile came from
-    Info { name: String },
+    Info {
+        #[arg(value_name = "PROFILE")]
+        name: String,
+    },
     #[command(hide = true, disable_help_flag = true)]
     Export(Words),
     #[command(hide = true, disable_help_flag = true)]

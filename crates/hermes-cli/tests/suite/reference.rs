@@ -1,0 +1,37 @@
+//! The checked-in reference pages say what the program says.
+
+use std::path::{Path, PathBuf};
+
+use pretty_assertions::assert_eq;
+
+/// Set to write the pages instead of comparing them.
+const UPDATE: &str = "UPDATE_REFERENCE";
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/reference")
+        .join(name)
+}
+
+fn check(name: &str, expected: &str) {
+    let path = page(name);
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, expected).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        written, expected,
+        "docs/reference/{name} is stale: run `{UPDATE}=1 cargo test -p hermes-cli --test all reference`"
+    );
+}
+
+#[test]
+fn the_page_of_commands_is_current() {
+    check("cli.md", &hermes_cli::reference::cli_page());
+}
+
+#[test]
+fn the_page_of_variables_is_current() {
+    check("env.md", &hermes_cli::reference::env_page());
+}
