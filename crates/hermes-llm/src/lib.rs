@@ -4,8 +4,14 @@
 //! provider does differently is data in the catalogue. This crate knows nothing
 //! of what tools mean.
 
+mod answer;
+pub mod error;
 mod model;
+mod sse;
+pub mod wire;
 
+pub use answer::Answer;
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,
 };
+pub use sse::{MAX_EVENT_BYTES, OversizedEvent, SseDecoder, SseEvent};

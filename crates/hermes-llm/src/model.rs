@@ -76,6 +76,31 @@ pub enum Effort {
     XHigh,
 }
 
+impl Effort {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::XHigh => "xhigh",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.trim().to_ascii_lowercase().as_str() {
+            "none" | "off" | "false" => Self::None,
+            "minimal" => Self::Minimal,
+            "low" => Self::Low,
+            "medium" => Self::Medium,
+            "high" => Self::High,
+            "xhigh" | "max" => Self::XHigh,
+            _ => return None,
+        })
+    }
+}
+
 /// One step of an answer, in the order in which it arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
@@ -83,7 +108,9 @@ pub enum Delta {
     Reasoning(String),
     /// A structured reasoning block to be sent back unchanged.
     ReasoningDetail(Value),
-    /// A call begins. `slot` tells the calls of one answer apart.
+    /// A call begins. `slot` tells the calls of one answer apart; a second one for
+    /// the same slot replaces id and name. The id is empty when the provider gives
+    /// none; [`Answer`](crate::Answer) fills it in.
     ToolCall {
         slot: u32,
         id: String,
@@ -111,7 +138,23 @@ pub enum FinishReason {
     ToolCalls,
     Length,
     ContentFilter,
+    /// The provider says itself that there is more to come: ask it to go on.
+    Incomplete,
     Other(String),
+}
+
+impl FinishReason {
+    /// The word that is stored with a message.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Incomplete => "incomplete",
+            Self::Other(reason) => reason,
+        }
+    }
 }
 
 /// What went wrong decides what may be tried next.
