@@ -1,13 +1,16 @@
 //! Where commands run: this machine, a container, a host behind ssh.
 //!
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
-//! - [`local`] is this machine.
+//! - [`local`] is this machine; [`docker`] is the container that all processes share.
+//! - [`channel`] starts commands in a sandbox at the cost of a fork.
 //! - [`Files`] reads and writes bytes where the sandbox keeps them; [`MountMap`]
 //!   says which host path is which sandbox path.
 //!
 //! The crate knows shells, containers and processes; it does not know the model,
 //! nor who may run what.
 
+pub mod channel;
+pub mod docker;
 mod files;
 pub mod local;
 mod path;

@@ -12,6 +12,7 @@
     reason = "test support: a failed precondition must end the test where it happens"
 )]
 
+pub mod docker;
 mod home;
 pub mod model;
 pub mod process;

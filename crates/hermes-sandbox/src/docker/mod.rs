@@ -1,0 +1,44 @@
+//! The docker backend: one long-lived container, shared by every Hermes process
+//! of a home, found again by its labels.
+//!
+//! How the pieces meet is told in `docs/design/container-life.md`. In short:
+//! [`DockerTarget`] starts commands; it asks `container.rs` for the container,
+//! which finds ([`find`]) or makes ([`arguments`], `create.rs`) it under a lock
+//! and leases it (`lease.rs`); commands go over the warm channel
+//! ([`crate::channel`]); [`Engine`] is the only door to docker or podman.
+
+pub mod arguments;
+mod binary;
+mod cli;
+mod container;
+mod create;
+mod drift;
+mod engine;
+mod error;
+pub mod find;
+mod host;
+mod http;
+mod janitor;
+pub mod labels;
+mod lease;
+mod parse;
+mod place;
+pub mod reap;
+mod settings;
+mod socket;
+mod target;
+
+pub use binary::{BINARY, EngineProgram};
+pub use cli::CliEngine;
+pub use container::Plan;
+pub use engine::{Container, ContainerId, ContainerProcess, Engine, EngineError, State};
+pub use error::DockerError;
+pub use host::{DockerHost, Notify};
+pub use labels::Identity;
+pub use lease::{Holder, holders, last_used};
+pub use place::Place;
+pub use settings::{
+    ContainerSettings, Drift, HostUser, LifeSettings, OnDrift, Persist, ReadOnlyMount, Spec,
+};
+pub use socket::SocketEngine;
+pub use target::DockerTarget;

@@ -1,0 +1,251 @@
+//! Commands in the shared container, and healing.
+//!
+//! A command counts as started from the moment its channel was told to go. Lost
+//! before that, the container is healed and the command is tried again; lost
+//! after, its exit says so and it is never run a second time. What decides is the
+//! channel and the engine's own word, never what a command prints.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::container::{Attached, Plan, SharedContainer};
+use super::host::DockerHost;
+use super::settings::Persist;
+use crate::channel::{
+    Call, CallControl, CallExit, CallInput, CallRequest, Fault, Mended, TerminateError, Tools,
+};
+use crate::target::{
+    Control, EndError, Exit, Launch, LaunchError, PtySize, Running, Stdin, Survivors, Target,
+};
+
+/// A container may vanish again while we heal; after this often it is not ours to mend.
+const ATTEMPTS: usize = 3;
+
+/// The docker backend of one container key.
+pub struct DockerTarget {
+    container: SharedContainer,
+}
+
+impl DockerTarget {
+    /// Touches neither engine nor disk before the first command.
+    pub fn new(host: Arc<DockerHost>, plan: Plan) -> Self {
+        Self {
+            container: SharedContainer::new(host, plan),
+        }
+    }
+
+    /// What the container's shell found in the image; makes the container if need be.
+    pub async fn tools(&self) -> Result<Tools, LaunchError> {
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            let attached = self.attached().await?;
+            match attached.pool.tools().await {
+                Ok(tools) => return Ok(tools),
+                Err(fault) => last = Some(self.healed(&attached, fault).await?),
+            }
+        }
+        Err(gave_up(last))
+    }
+
+    /// Id and name of the container in use, if there is one yet.
+    pub fn container(&self) -> Option<(super::ContainerId, String)> {
+        let attached = self.container.current()?;
+        Some((attached.id.clone(), attached.name.clone()))
+    }
+
+    pub fn plan(&self) -> &Plan {
+        self.container.plan()
+    }
+
+    /// Lets go of the container as its settings say: shared ones are left alone,
+    /// private ones are stopped and removed by a worker that
+    /// [`DockerHost::finish`] waits for.
+    pub async fn cleanup(&self, force_remove: bool) {
+        let Some(attached) = self.container.take() else {
+            return;
+        };
+        attached.lease.touch();
+        attached.pool.close().await;
+        let plan = self.container.plan();
+        if !force_remove && plan.life.persist == Persist::AcrossProcesses {
+            return;
+        }
+        let place = plan.whose.place.clone();
+        let private = plan.life.persist == Persist::WithProcess;
+        let name = attached.name.clone();
+        let keep_files = plan.settings.persistent_files;
+        let id = attached.id.clone();
+        self.container.host().remove_later(id, move || {
+            // The lease lives until the container is gone.
+            drop(attached);
+            if private {
+                let _ = std::fs::remove_file(place.private_lease(&name));
+            }
+            if !keep_files {
+                for directory in [place.home(), place.workspace()] {
+                    let _ = std::fs::remove_dir_all(directory);
+                }
+            }
+        });
+    }
+
+    async fn attached(&self) -> Result<Arc<Attached>, LaunchError> {
+        self.container
+            .ensure()
+            .await
+            .map_err(super::DockerError::into_launch_error)
+    }
+
+    /// Looks at the container after a channel failed before its command started.
+    /// `Ok`: it is worth another try.
+    async fn healed(&self, attached: &Arc<Attached>, fault: Fault) -> Result<Fault, LaunchError> {
+        match attached.mend(self.container.host().engine().as_ref()).await {
+            Mended::Gone => {
+                self.container.forget(attached);
+                Ok(fault)
+            }
+            Mended::Retry if says_no_shell(&fault) => Err(LaunchError::NoShell("sh")),
+            Mended::Retry => Ok(fault),
+            Mended::Unknown(reason) => Err(LaunchError::Unavailable(reason)),
+        }
+    }
+
+    async fn start(&self, launch: Launch) -> Result<Running, LaunchError> {
+        let request = request(launch);
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            let attached = self.attached().await?;
+            if request.shell.first().is_some_and(|shell| shell == "bash") {
+                match attached.pool.tools().await {
+                    Ok(tools) if !tools.bash => return Err(LaunchError::NoShell("bash")),
+                    Ok(_) => {}
+                    Err(fault) => {
+                        last = Some(self.healed(&attached, fault).await?);
+                        continue;
+                    }
+                }
+            }
+            match attached.pool.call(&request).await {
+                Ok(call) => {
+                    attached.lease.touch();
+                    return Ok(running(call));
+                }
+                Err(fault) => last = Some(self.healed(&attached, fault).await?),
+            }
+        }
+        Err(gave_up(last))
+    }
+}
+
+fn gave_up(last: Option<Fault>) -> LaunchError {
+    let reason = last.map_or_else(
+        || "it keeps going away".to_owned(),
+        |fault| fault.to_string(),
+    );
+    LaunchError::Unavailable(format!("the container cannot be used: {reason}"))
+}
+
+/// The runtime's word for a program that is not in the image, said before anything ran.
+fn says_no_shell(fault: &Fault) -> bool {
+    matches!(fault, Fault::Closed { text, .. } | Fault::Open(text)
+        if text.contains("executable file not found") || text.contains("no such file or directory"))
+}
+
+fn request(launch: Launch) -> CallRequest {
+    let shell: Vec<String> = launch
+        .shell
+        .argv()
+        .iter()
+        .map(|w| (*w).to_owned())
+        .collect();
+    CallRequest {
+        shell,
+        script: launch.script,
+        environment: launch.environment,
+        input: match launch.stdin {
+            Stdin::Null => CallInput::Nothing,
+            Stdin::Bytes(bytes) => CallInput::Bytes(bytes),
+            Stdin::Pipe => CallInput::Stream,
+        },
+    }
+}
+
+fn running(call: Call) -> Running {
+    Running {
+        output: call.output,
+        exit: call
+            .exit
+            .map(|exit| match exit {
+                CallExit::Code(code) => Exit::Code(code),
+                CallExit::Lost(reason) => Exit::Lost(reason),
+            })
+            .boxed(),
+        control: Box::new(DockerControl(call.control)),
+    }
+}
+
+struct DockerControl(CallControl);
+
+impl Control for DockerControl {
+    fn terminate(&self, grace: Duration) -> BoxFuture<'_, Result<(), EndError>> {
+        async move {
+            self.0.terminate(grace).await.map_err(|error| match error {
+                TerminateError::Survivors(pids) => EndError::Survivors(Survivors { pids }),
+                TerminateError::Unverified(reason) => EndError::Unknown(reason),
+            })
+        }
+        .boxed()
+    }
+
+    fn write(&self, bytes: Bytes) -> BoxFuture<'_, std::io::Result<()>> {
+        async move {
+            if self.0.write(bytes).await {
+                return Ok(());
+            }
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        .boxed()
+    }
+
+    fn close_stdin(&self) -> BoxFuture<'_, std::io::Result<()>> {
+        self.0.close_input();
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn resize(&self, _: PtySize) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    fn pid(&self) -> Option<i32> {
+        self.0.pid().and_then(|pid| i32::try_from(pid).ok())
+    }
+}
+
+impl Target for DockerTarget {
+    fn describe(&self) -> String {
+        match self.container.current() {
+            Some(attached) => format!("docker container {}", attached.name),
+            None => "docker".to_owned(),
+        }
+    }
+
+    fn temp_dir(&self) -> &str {
+        "/tmp"
+    }
+
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<Running, LaunchError>> {
+        async move {
+            if launch.pty.is_some() {
+                return Err(LaunchError::NotStarted(
+                    "a container has no pseudo-terminal to offer; run it without".to_owned(),
+                ));
+            }
+            self.start(launch).await
+        }
+        .boxed()
+    }
+}

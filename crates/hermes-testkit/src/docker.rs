@@ -1,0 +1,229 @@
+//! A real container engine and images that need no registry.
+//!
+//! Images are made from what the machine has: one from a static busybox (no
+//! bash), one that adds bash, dash and a few programs with their libraries. Made
+//! once and kept; the tag names their content.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::PATIENCE;
+
+/// Busybox and nothing else: POSIX `sh`, no bash.
+pub const BUSYBOX: &str = "hermes-test/busybox:2";
+/// The same with bash as bash and dash as `sh`.
+pub const BASH: &str = "hermes-test/bash:2";
+/// No shell at all: one static program that sleeps.
+pub const BARE: &str = "hermes-test/bare:2";
+
+/// Programs of the machine that the bash image has beside busybox.
+const PROGRAMS: &[&str] = &["bash", "dash", "setsid", "cat", "env", "sleep"];
+
+/// Whether an engine answers. Panics where one is required (`CI=true` or
+/// `HERMES_TEST_ENGINE=required`), so that no suite is skipped in silence.
+pub fn available() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    let answers = *ANSWER.get_or_init(|| {
+        Command::new("docker")
+            .args(["version"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    });
+    let required = std::env::var("CI").is_ok_and(|v| v == "true")
+        || std::env::var("HERMES_TEST_ENGINE").is_ok_and(|v| v == "required");
+    assert!(
+        answers || !required,
+        "a container engine is required here and `docker version` fails"
+    );
+    answers
+}
+
+/// Runs `docker` and returns its output; panics when it fails.
+pub fn docker(arguments: &[&str]) -> String {
+    let output = Command::new("docker")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("run docker");
+    assert!(
+        output.status.success(),
+        "docker {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The same where failure is an answer.
+pub fn try_docker(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("docker")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("run docker");
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Makes an image if the engine does not have it, and returns its name.
+pub fn image(name: &'static str) -> &'static str {
+    if try_docker(&["image", "inspect", name]).is_some() {
+        return name;
+    }
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let root = directory.path();
+    match name {
+        BUSYBOX => busybox_root(root, "busybox"),
+        BASH => bash_root(root),
+        BARE => bare_root(root),
+        other => panic!("no recipe for image {other}"),
+    }
+    let mut tar = Command::new("tar")
+        .arg("-C")
+        .arg(root)
+        .args(["--owner=0", "--group=0", "-c", "."])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("run tar");
+    let imported = Command::new("docker")
+        .args(["import", "-", name])
+        .stdin(tar.stdout.take().expect("tar writes to a pipe"))
+        .output()
+        .expect("run docker import");
+    assert!(tar.wait().expect("wait for tar").success(), "tar failed");
+    assert!(
+        imported.status.success(),
+        "docker import {name}: {}",
+        String::from_utf8_lossy(&imported.stderr)
+    );
+    name
+}
+
+fn busybox_root(root: &Path, shell: &str) {
+    for directory in [
+        "bin", "etc", "tmp", "root", "proc", "sys", "dev", "usr", "var/tmp", "run",
+    ] {
+        fs::create_dir_all(root.join(directory)).expect("make a directory");
+    }
+    let busybox = find("busybox");
+    fs::copy(&busybox, root.join("bin/busybox")).expect("copy busybox");
+    let list = Command::new(&busybox)
+        .arg("--list")
+        .output()
+        .expect("busybox --list");
+    for applet in String::from_utf8_lossy(&list.stdout).lines() {
+        if applet != "busybox" && applet != "sh" {
+            symlink("busybox", root.join("bin").join(applet)).expect("link an applet");
+        }
+    }
+    symlink(shell, root.join("bin/sh")).expect("link sh");
+    fs::write(
+        root.join("etc/passwd"),
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
+    )
+    .expect("write passwd");
+    fs::write(root.join("etc/group"), "root:x:0:\nnogroup:x:65534:\n").expect("write group");
+}
+
+fn bash_root(root: &Path) {
+    busybox_root(root, "dash");
+    for name in PROGRAMS {
+        let program = find(name);
+        let inside = root.join("bin").join(name);
+        let _ = fs::remove_file(&inside);
+        fs::copy(&program, &inside).expect("copy a program");
+        for library in libraries(&program) {
+            let inside = root.join(library.strip_prefix("/").expect("absolute"));
+            fs::create_dir_all(inside.parent().expect("has a parent")).expect("make a directory");
+            fs::copy(&library, &inside).expect("copy a library");
+        }
+    }
+}
+
+fn bare_root(root: &Path) {
+    fs::create_dir_all(root.join("bin")).expect("make a directory");
+    fs::copy(find("busybox"), root.join("bin/sleep")).expect("copy busybox");
+}
+
+/// Shared libraries of a program, as the loader finds them.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    let output = Command::new("ldd").arg(program).output().expect("run ldd");
+    String::from_utf8_lossy(&output.stdout)
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+        .map(PathBuf::from)
+        .collect()
+}
+
+fn find(name: &str) -> PathBuf {
+    let path = std::env::var("PATH").unwrap_or_default();
+    std::env::split_paths(&format!("{path}:/usr/bin:/bin"))
+        .map(|directory| directory.join(name))
+        .find(|candidate| candidate.is_file())
+        .and_then(|found| found.canonicalize().ok())
+        .unwrap_or_else(|| panic!("{name} is needed to build a test image"))
+}
+
+/// Removes every container with this label when dropped, and before it starts.
+pub struct Sweep {
+    label: String,
+}
+
+impl Sweep {
+    pub fn new(label: impl Into<String>) -> Self {
+        let sweep = Self {
+            label: label.into(),
+        };
+        sweep.remove();
+        sweep
+    }
+
+    /// Ids of the containers, in any state.
+    pub fn containers(&self) -> Vec<String> {
+        let filter = format!("label={}", self.label);
+        docker(&["ps", "-a", "-q", "--no-trunc", "--filter", &filter])
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn remove(&self) {
+        for id in self.containers() {
+            // Another test's cleanup may have been quicker.
+            let _ = try_docker(&["rm", "-f", "-v", &id]);
+        }
+    }
+}
+
+impl Drop for Sweep {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Command lines of everything that runs in the container.
+pub fn processes(container: &str) -> Vec<String> {
+    docker(&["top", container, "-o", "args"])
+        .lines()
+        .skip(1)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Waits until the condition holds; the engine offers no event for most of what
+/// tests wait for. Panics with `what` when it never does.
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "never happened: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
