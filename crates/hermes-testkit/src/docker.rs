@@ -211,7 +211,7 @@ impl Drop for Sweep {
 
 /// Command lines of everything that runs in the container.
 pub fn processes(container: &str) -> Vec<String> {
-    docker(&["top", container, "-o", "args"])
+    docker(&["top", container, "-o", "pid,args"])
         .lines()
         .skip(1)
         .map(str::to_owned)

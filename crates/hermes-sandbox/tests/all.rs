@@ -1,0 +1,6 @@
+//! Real shells and real processes.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
+
+mod suite {
+    mod docker;
+}
