@@ -31,7 +31,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Every living member, the root among them.
+    /// Every living member, oldest first, the root among them.
     pub fn members(&self) -> Vec<Identity> {
         self.scan()
             .into_iter()
@@ -83,9 +83,12 @@ impl Tree {
                 break;
             }
         }
-        all.into_iter()
+        let mut found: Vec<Stat> = all
+            .into_iter()
             .filter(|stat| members.contains(&stat.pid) && !stat.is_dead())
-            .collect()
+            .collect();
+        found.sort_by_key(|stat| (stat.pid != self.root.pid, stat.start_ticks, stat.pid));
+        found
     }
 
     /// SIGTERM to all, `grace` for them to act on it, then SIGKILL to what is left
@@ -122,8 +125,9 @@ impl Tree {
             if members.is_empty() {
                 return true;
             }
-            // Children first: a shell that outlives its child can still clean up.
-            for member in members.iter().rev() {
+            // Oldest first, which is parents first: a shell whose child ends before
+            // itself would go on with its next command.
+            for member in &members {
                 if asked.insert((member.stat.pid, member.stat.start_ticks)) {
                     member.signal(Signal::SIGTERM);
                     // A stopped process acts on nothing until it is continued.

@@ -3,6 +3,7 @@
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
 //! - [`local`] is this machine; [`docker`] is the container that all processes share.
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
+//! - [`session`] runs commands in a target, with state that outlives each shell.
 //! - [`Files`] reads and writes bytes where the sandbox keeps them; [`MountMap`]
 //!   says which host path is which sandbox path.
 //!
@@ -14,6 +15,7 @@ pub mod docker;
 mod files;
 pub mod local;
 mod path;
+pub mod session;
 pub mod target;
 
 pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};

@@ -3,4 +3,8 @@
 
 mod suite {
     mod docker;
+    mod session_ends;
+    mod session_output;
+    mod session_state;
+    mod support;
 }

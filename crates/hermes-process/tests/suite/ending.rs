@@ -98,6 +98,21 @@ async fn term_lets_a_shell_clean_up() {
 }
 
 #[tokio::test]
+async fn a_shell_does_not_go_on_to_its_next_command() {
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..20 {
+        let number = unique_sleep();
+        let next = directory.path().join("next");
+        let process = spawn(shell(format!("sleep {number}; touch {}", next.display())))
+            .await
+            .unwrap();
+        eventually("it sleeps", 10 * SECOND, || alive(&number).len() == 1);
+        assert_eq!(process.terminate(SECOND).await, Ok(()));
+        assert!(!next.exists());
+    }
+}
+
+#[tokio::test]
 async fn a_tree_that_keeps_forking_ends() {
     let number = unique_sleep();
     let process = spawn(shell(format!(

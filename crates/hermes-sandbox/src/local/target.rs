@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use hermes_process::{Command, Input, Output, OwnerDeath, Process, Reader, Resizer, Writer};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::target::{
     BackgroundStyle, Control, EndError, Exit, Launch, LaunchError, OUTPUT_QUEUE, PtySize, Running,
@@ -20,6 +20,9 @@ const MAX_ARGUMENT: usize = 120 << 10;
 
 /// Read at once from the pipe; a pipe holds 64 KiB.
 const CHUNK: usize = 64 << 10;
+
+/// Writes to standard input waiting for their turn.
+const INPUT_QUEUE: usize = 16;
 
 /// `environment` is all that scripts see besides what each launch adds.
 pub struct LocalTarget {
@@ -95,16 +98,18 @@ impl LocalTarget {
         if let Some(reader) = process.take_stdout() {
             tokio::spawn(pump(reader, sender));
         }
-        let mut writer = process.take_stdin();
-        if let (Stdin::Bytes(bytes), Some(mut pipe)) = (
-            &launch.stdin,
-            writer.take_if(|_| matches!(launch.stdin, Stdin::Bytes(_))),
-        ) {
-            let bytes = bytes.clone();
-            tokio::spawn(async move {
-                // A command need not read its input.
-                let _ = pipe.write_all(&bytes).await;
-            });
+        let (input, orders) = mpsc::channel(INPUT_QUEUE);
+        match (launch.stdin, process.take_stdin()) {
+            (Stdin::Bytes(bytes), Some(mut pipe)) => {
+                tokio::spawn(async move {
+                    // A command need not read its input.
+                    let _ = pipe.write_all(&bytes).await;
+                });
+            }
+            (_, Some(writer)) => {
+                tokio::spawn(feed(writer, orders));
+            }
+            (_, None) => {}
         }
         let waiting = process.clone();
         let exit = async move {
@@ -121,7 +126,7 @@ impl LocalTarget {
             control: Box::new(LocalControl {
                 resizer: process.resizer(),
                 process,
-                writer: Mutex::new(writer),
+                input,
             }),
         })
     }
@@ -164,10 +169,49 @@ async fn pump(mut reader: Reader, sender: mpsc::Sender<Bytes>) {
     }
 }
 
+/// Something to do with standard input, and where to say how it went.
+enum InputOrder {
+    Write(Bytes, oneshot::Sender<std::io::Result<()>>),
+    Close(oneshot::Sender<std::io::Result<()>>),
+}
+
+/// Owns standard input until it is closed or nobody can ask for it any more.
+async fn feed(mut writer: Writer, mut orders: mpsc::Receiver<InputOrder>) {
+    while let Some(order) = orders.recv().await {
+        match order {
+            InputOrder::Write(bytes, reply) => {
+                let _ = reply.send(writer.write_all(&bytes).await);
+            }
+            InputOrder::Close(reply) => match writer.end_of_input_byte() {
+                Some(end) => {
+                    let _ = reply.send(writer.write_all(&[end]).await);
+                }
+                None => {
+                    drop(writer);
+                    let _ = reply.send(Ok(()));
+                    return;
+                }
+            },
+        }
+    }
+}
+
 struct LocalControl {
     process: Arc<Process>,
-    writer: Mutex<Option<Writer>>,
+    input: mpsc::Sender<InputOrder>,
     resizer: Option<Resizer>,
+}
+
+impl LocalControl {
+    async fn order(
+        &self,
+        order: InputOrder,
+        answer: oneshot::Receiver<std::io::Result<()>>,
+    ) -> std::io::Result<()> {
+        let closed = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        self.input.send(order).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
 }
 
 impl Control for LocalControl {
@@ -176,25 +220,13 @@ impl Control for LocalControl {
     }
 
     fn write(&self, bytes: Bytes) -> BoxFuture<'_, std::io::Result<()>> {
-        Box::pin(async move {
-            match self.writer.lock().await.as_mut() {
-                Some(writer) => writer.write_all(&bytes).await,
-                None => Err(std::io::ErrorKind::BrokenPipe.into()),
-            }
-        })
+        let (reply, answer) = oneshot::channel();
+        Box::pin(self.order(InputOrder::Write(bytes, reply), answer))
     }
 
     fn close_stdin(&self) -> BoxFuture<'_, std::io::Result<()>> {
-        Box::pin(async move {
-            let mut writer = self.writer.lock().await;
-            if let Some(end) = writer.as_ref().and_then(Writer::end_of_input_byte)
-                && let Some(terminal) = writer.as_mut()
-            {
-                return terminal.write_all(&[end]).await;
-            }
-            *writer = None;
-            Ok(())
-        })
+        let (reply, answer) = oneshot::channel();
+        Box::pin(self.order(InputOrder::Close(reply), answer))
     }
 
     fn resize(&self, size: PtySize) -> std::io::Result<()> {

@@ -1,0 +1,452 @@
+//! A session: commands one after another, or beside one another, in one state.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::drive::{Ending, Tee, drive};
+use super::script::{self, Bootstrap, Dialect, Start, Wrapped};
+use super::slots::{Slot, Slots};
+use super::trailer::{Nonce, Snapshot};
+use super::window::OutputText;
+use crate::target::{Launch, LaunchError, Shell, Stdin, Target};
+
+/// A snapshot that keeps vanishing is not worth a third bootstrap.
+const MAX_BOOTSTRAPS: usize = 3;
+
+/// Of the bootstrap's output, for the error message.
+const BOOTSTRAP_OUTPUT: usize = 2_000;
+
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// Where the first command starts; `~` is the sandbox's home.
+    pub cwd: String,
+    /// Set for the bootstrap only; later commands have it from the snapshot.
+    pub environment: Vec<(String, String)>,
+    /// Read by the bootstrap before the snapshot is taken, if they exist.
+    pub init_files: Vec<String>,
+    pub bootstrap_timeout: Duration,
+    /// Written when the state changes, so that another process can take it up.
+    pub record: Option<PathBuf>,
+    /// Begin with what `record` says.
+    pub resume: bool,
+}
+
+impl SessionOptions {
+    pub fn starting_in(cwd: impl Into<String>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            environment: Vec::new(),
+            init_files: Vec::new(),
+            bootstrap_timeout: Duration::from_secs(30),
+            record: None,
+            resume: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    pub command: String,
+    /// For this command only.
+    pub workdir: Option<String>,
+    pub timeout: Duration,
+    pub stdin: Stdin,
+    /// Exported before the command, in addition to the session's variables.
+    pub exports: Vec<(String, String)>,
+    pub cancel: CancellationToken,
+    pub tee: Option<Tee>,
+    /// Characters of output to keep.
+    pub output_limit: usize,
+}
+
+impl RunRequest {
+    pub fn new(command: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            workdir: None,
+            timeout: Duration::from_secs(180),
+            stdin: Stdin::Null,
+            exports: Vec::new(),
+            cancel: CancellationToken::new(),
+            tee: None,
+            output_limit: 50_000,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOutcome {
+    pub ending: Ending,
+    pub output: OutputText,
+    /// The session's directory after the command.
+    pub cwd: String,
+}
+
+/// Why a command did not run. It had no effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    #[error("a command cannot contain a NUL byte")]
+    Nul,
+    #[error("the shell state vanished {0} times in a row from {1}")]
+    Unstable(usize, String),
+    #[error("interrupted before the command was started")]
+    Interrupted,
+}
+
+/// What another process needs to go on where this one stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    target: String,
+    snapshot: String,
+    cwd: String,
+}
+
+pub struct ShellSession {
+    target: Arc<dyn Target>,
+    options: SessionOptions,
+    slots: Arc<Slots>,
+    state: Mutex<State>,
+    /// One bootstrap at a time.
+    bootstrapping: Semaphore,
+}
+
+struct State {
+    cwd: String,
+    ready: Option<Ready>,
+}
+
+#[derive(Clone)]
+struct Ready {
+    dialect: Dialect,
+    /// `None`: snapshots cannot be written here, commands run without state.
+    base: Option<Arc<Slot>>,
+}
+
+impl ShellSession {
+    pub fn new(target: Arc<dyn Target>, options: SessionOptions) -> Self {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        let directory = format!("{}/hermes-snap-{}", target.temp_dir(), &id[..12]);
+        let mut state = State {
+            cwd: options.cwd.clone(),
+            ready: None,
+        };
+        if let Some(record) = options.record.as_ref().filter(|_| options.resume)
+            && let Ok(text) = std::fs::read(record)
+            && let Ok(record) = serde_json::from_slice::<Record>(&text)
+            && record.target == target.describe()
+        {
+            state.cwd = record.cwd;
+            state.ready = Some(Ready {
+                dialect: Dialect::Bash,
+                base: Some(Slots::adopt(record.snapshot)),
+            });
+        }
+        Self {
+            slots: Slots::new(directory),
+            target,
+            options,
+            state: Mutex::new(state),
+            bootstrapping: Semaphore::new(1),
+        }
+    }
+
+    pub fn target(&self) -> &Arc<dyn Target> {
+        &self.target
+    }
+
+    /// Where the next command starts.
+    pub fn cwd(&self) -> String {
+        self.lock().cwd.clone()
+    }
+
+    /// Moves the session, as `cd` would.
+    pub fn set_cwd(&self, cwd: impl Into<String>) {
+        self.lock().cwd = cwd.into();
+    }
+
+    /// Directory of the snapshots inside the target.
+    pub fn state_directory(&self) -> &str {
+        self.slots.directory()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs one command. Calls may overlap; each starts in the state that the last
+    /// finished one left behind.
+    pub async fn run(&self, request: RunRequest) -> Result<RunOutcome, RunError> {
+        if request.command.contains('\0') {
+            return Err(RunError::Nul);
+        }
+        for _ in 0..MAX_BOOTSTRAPS {
+            let work = self.attempt(&request);
+            if let Some(outcome) = work.await? {
+                return Ok(outcome);
+            }
+        }
+        Err(RunError::Unstable(
+            MAX_BOOTSTRAPS,
+            self.slots.directory().to_owned(),
+        ))
+    }
+
+    /// `None` when the snapshot was gone and the command therefore not run.
+    async fn attempt(&self, request: &RunRequest) -> Result<Option<RunOutcome>, RunError> {
+        let ready = self.ready(&request.cancel).await?;
+        let start = match &request.workdir {
+            Some(workdir) => Start::Explicit(workdir.clone()),
+            None => Start::Session(self.cwd()),
+        };
+        let nonce = Nonce::fresh();
+        let next = self.slots.claim();
+        let (script, shell) = match &ready.base {
+            Some(base) => {
+                let script = script::wrap(
+                    ready.dialect,
+                    &Wrapped {
+                        command: &request.command,
+                        start: &start,
+                        snapshot: base.path(),
+                        next_snapshot: next.path(),
+                        exports: &request.exports,
+                        nonce: &nonce,
+                    },
+                );
+                let shell = match ready.dialect {
+                    Dialect::Bash => Shell::Bash,
+                    Dialect::Sh => Shell::Sh,
+                };
+                (script, shell)
+            }
+            None => (
+                script::bare(&request.command, &start, &request.exports),
+                Shell::LoginBash,
+            ),
+        };
+        let mut launch = Launch::new(script, shell);
+        launch.stdin = request.stdin.clone();
+        if ready.base.is_none() {
+            launch.environment.clone_from(&self.options.environment);
+        }
+        let running = tokio::select! {
+            running = self.target.launch(launch) => running?,
+            () = request.cancel.cancelled() => return Err(RunError::Interrupted),
+        };
+        let driven = drive(
+            running,
+            Some(&nonce),
+            request.output_limit,
+            request.timeout,
+            &request.cancel,
+            request.tee.as_ref(),
+        )
+        .await;
+        if let Some(report) = &driven.report {
+            if report.snapshot == Snapshot::Missing {
+                self.forget(&ready);
+                return Ok(None);
+            }
+            let changed = {
+                let mut state = self.lock();
+                let changed = report.snapshot == Snapshot::Changed;
+                if changed {
+                    state.ready = Some(Ready {
+                        dialect: ready.dialect,
+                        base: Some(next),
+                    });
+                }
+                // An explicit directory was for this command; so only a command that
+                // moved on its own moves the session.
+                match &report.cwd {
+                    Some(cwd) if report.moved => {
+                        state.cwd.clone_from(cwd);
+                        true
+                    }
+                    _ => changed,
+                }
+            };
+            if changed {
+                self.write_record().await;
+            }
+        }
+        let mut window = driven.window;
+        if let Some(note) = note(&driven.ending, request.timeout) {
+            let lead = if window.is_empty() { "" } else { "\n" };
+            window.push(format!("{lead}{note}").as_bytes());
+        }
+        Ok(Some(RunOutcome {
+            ending: driven.ending,
+            output: window.finish(),
+            cwd: self.cwd(),
+        }))
+    }
+
+    /// The snapshot this command was to read is gone: the next attempt makes one.
+    fn forget(&self, ready: &Ready) {
+        let mut state = self.lock();
+        let same = match (&state.ready, &ready.base) {
+            (
+                Some(Ready {
+                    base: Some(now), ..
+                }),
+                Some(then),
+            ) => now.path() == then.path(),
+            _ => false,
+        };
+        if same {
+            state.ready = None;
+        }
+    }
+
+    async fn ready(&self, cancel: &CancellationToken) -> Result<Ready, RunError> {
+        if let Some(ready) = self.lock().ready.clone() {
+            return Ok(ready);
+        }
+        let work = async {
+            // Never closed, so this waits and does not fail.
+            let _turn = self.bootstrapping.acquire().await;
+            if let Some(ready) = self.lock().ready.clone() {
+                return Ok(ready);
+            }
+            let ready = match self.bootstrap(Dialect::Bash).await {
+                Err(RunError::Launch(LaunchError::NoShell(_))) => {
+                    self.bootstrap(Dialect::Sh).await?
+                }
+                outcome => outcome?,
+            };
+            self.lock().ready = Some(ready.clone());
+            Ok(ready)
+        };
+        tokio::select! {
+            ready = work => ready,
+            () = cancel.cancelled() => Err(RunError::Interrupted),
+        }
+    }
+
+    async fn bootstrap(&self, dialect: Dialect) -> Result<Ready, RunError> {
+        let nonce = Nonce::fresh();
+        let slot = self.slots.claim();
+        let cwd = self.cwd();
+        let text = script::bootstrap(
+            dialect,
+            &Bootstrap {
+                directory: self.slots.directory(),
+                snapshot: slot.path(),
+                cwd: &cwd,
+                init_files: &self.options.init_files,
+                nonce: &nonce,
+            },
+        );
+        let shell = match dialect {
+            Dialect::Bash => Shell::LoginBash,
+            Dialect::Sh => Shell::Sh,
+        };
+        let mut launch = Launch::new(text, shell);
+        launch.environment.clone_from(&self.options.environment);
+        let running = self.target.launch(launch).await?;
+        let driven = drive(
+            running,
+            Some(&nonce),
+            BOOTSTRAP_OUTPUT,
+            self.options.bootstrap_timeout,
+            &CancellationToken::new(),
+            None,
+        )
+        .await;
+        if let Ending::Lost(reason) = driven.ending {
+            return Err(LaunchError::Unavailable(reason).into());
+        }
+        let Some(report) = driven.report else {
+            tracing::warn!(
+                target = %self.target.describe(),
+                output = %driven.window.finish().joined(),
+                "no shell snapshot could be made; commands run without shared state"
+            );
+            return Ok(Ready {
+                dialect,
+                base: None,
+            });
+        };
+        // A relative or `~` directory becomes what the shell made of it.
+        if let Some(now) = report.cwd
+            && !cwd.starts_with('/')
+        {
+            let mut state = self.lock();
+            if state.cwd == cwd {
+                state.cwd = now;
+            }
+        }
+        Ok(Ready {
+            dialect,
+            base: Some(slot),
+        })
+    }
+
+    async fn write_record(&self) {
+        let Some(path) = self.options.record.clone() else {
+            return;
+        };
+        let record = {
+            let state = self.lock();
+            let Some(base) = state.ready.as_ref().and_then(|ready| ready.base.as_ref()) else {
+                return;
+            };
+            Record {
+                target: self.target.describe(),
+                snapshot: base.path().to_owned(),
+                cwd: state.cwd.clone(),
+            }
+        };
+        let write = move || -> std::io::Result<()> {
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            let text = serde_json::to_vec(&record)?;
+            hermes_home::write_atomic(&path, &text, hermes_home::FileMode::Private)
+        };
+        match tokio::task::spawn_blocking(write).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "cannot store the shell state"),
+            Err(error) => tracing::warn!(%error, "cannot store the shell state"),
+        }
+    }
+
+    /// Removes the snapshots, unless another process may take the session up.
+    pub async fn close(&self) {
+        if self.options.record.is_some() || self.lock().ready.take().is_none() {
+            return;
+        }
+        let text = format!("rm -rf -- {}", script::quote(self.slots.directory()));
+        if let Ok(running) = self.target.launch(Launch::new(text, Shell::Sh)).await {
+            let _ = tokio::time::timeout(Duration::from_secs(5), running.exit).await;
+        }
+    }
+}
+
+fn note(ending: &Ending, limit: Duration) -> Option<String> {
+    let (text, left) = match ending {
+        Ending::Exited(_) => return None,
+        Ending::TimedOut { left } => (
+            format!("[Command timed out after {}s]", limit.as_secs()),
+            left,
+        ),
+        Ending::Interrupted { left } => ("[Command interrupted]".to_owned(), left),
+        Ending::Lost(reason) => {
+            return Some(format!(
+                "[{reason}. The command was started and may have had effects; it was not run again.]"
+            ));
+        }
+    };
+    Some(match left {
+        Some(error) => format!("{text}\n[{error}]"),
+        None => text,
+    })
+}
