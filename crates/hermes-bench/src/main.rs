@@ -12,6 +12,7 @@
 )]
 
 mod areas;
+mod data;
 mod measure;
 mod probe;
 mod report;

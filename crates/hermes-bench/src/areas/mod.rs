@@ -1,5 +1,6 @@
 //! What can be measured. Each area is one module with one `run`.
 
+mod sessions;
 mod start;
 
 use std::ffi::OsString;
@@ -17,11 +18,13 @@ pub(crate) enum Area {
     All,
     /// Starting the program: version, help, short verbs; size of the binary.
     Start,
+    /// Lists and search over a large store, and appending while being killed.
+    Sessions,
 }
 
 type Measure = fn(&Bench) -> Result<Vec<Row>>;
 
-const AREAS: &[(Area, Measure)] = &[(Area::Start, start::run)];
+const AREAS: &[(Area, Measure)] = &[(Area::Start, start::run), (Area::Sessions, sessions::run)];
 
 pub(crate) fn run(area: Area, bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -39,5 +42,9 @@ pub(crate) fn run(area: Area, bench: &Bench) -> Result<Vec<Row>> {
 
 /// Processes that an area needs many of: this program starts itself.
 pub(crate) fn run_helper(words: &[OsString]) -> Result<ExitCode> {
-    anyhow::bail!("no helper is called {}", words[0].display())
+    match words[0].to_str() {
+        Some(sessions::APPEND) => sessions::append(words),
+        Some(sessions::FILL) => sessions::fill(words),
+        _ => anyhow::bail!("no helper is called {}", words[0].display()),
+    }
 }

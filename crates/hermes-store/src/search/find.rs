@@ -13,6 +13,8 @@ const MARK: (&str, &str) = (">>>", "<<<");
 const SNIPPET_TOKENS: usize = 40;
 const SNIPPET_CHARS_EACH_SIDE: usize = 80;
 const CONTEXT_CHARS: usize = 200;
+/// How many matches are ranked against each other at once.
+const JUDGED_TOGETHER: usize = 5_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchOrder {
@@ -98,38 +100,80 @@ fn indexed(
     table: &str,
     expression: &str,
 ) -> Result<Vec<SearchHit>, StoreError> {
-    let order = match request.order {
-        SearchOrder::Relevance => "rank",
-        // The index walks row ids in both directions by itself; nothing is sorted.
-        SearchOrder::Newest => "rowid DESC",
-        SearchOrder::Oldest => "rowid",
-    };
-    let mut ids = connection.prepare_cached(&format!(
-        "SELECT rowid FROM {table} WHERE {table} MATCH ?1 ORDER BY {order}"
-    ))?;
     let mut snippet = connection.prepare_cached(&format!(
         "SELECT snippet({table}, 0, '{}', '{}', '...', {SNIPPET_TOKENS}) FROM {table} \
          WHERE {table} MATCH ?1 AND rowid = ?2",
         MARK.0, MARK.1
     ))?;
     let mut hits = Vec::new();
-    let mut rows = ids.query([expression])?;
-    // Rows are fetched one by one and filters looked up by key, so the walk ends
-    // with the last hit that is wanted.
-    while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
-        if let Some(mut hit) = passing(connection, request, id)? {
-            hit.snippet = snippet
-                .query_row(params![expression, id], |row| row.get(0))
-                .optional()?
-                .unwrap_or_default();
-            hits.push(hit);
-            if hits.len() == request.limit {
-                break;
+    let mut below = i64::MAX;
+    loop {
+        let window = Window::below(connection, request.order, table, expression, below)?;
+        let mut ids = connection.prepare_cached(&window.sql)?;
+        let mut rows = ids.query(params![expression, window.above, below])?;
+        // Rows are fetched one by one and filters looked up by key, so the walk
+        // ends with the last hit that is wanted.
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            if let Some(mut hit) = passing(connection, request, id)? {
+                hit.snippet = snippet
+                    .query_row(params![expression, id], |row| row.get(0))
+                    .optional()?
+                    .unwrap_or_default();
+                hits.push(hit);
+                if hits.len() == request.limit {
+                    return dress(connection, hits);
+                }
             }
         }
+        match window.above {
+            0 => return dress(connection, hits),
+            above => below = above,
+        }
     }
-    dress(connection, hits)
+}
+
+/// A range of message ids that is looked at in one go.
+struct Window {
+    sql: String,
+    /// 0 when it reaches down to the first message.
+    above: i64,
+}
+
+impl Window {
+    /// In the order of ids one window is enough: the index walks them in both
+    /// directions by itself. Judging relevance costs about a microsecond a match,
+    /// so it is done for the newest matches first, and older ones follow only when
+    /// those are not enough.
+    fn below(
+        connection: &Connection,
+        order: SearchOrder,
+        table: &str,
+        expression: &str,
+        below: i64,
+    ) -> Result<Self, StoreError> {
+        let (order, above) = match order {
+            SearchOrder::Newest => ("rowid DESC", None),
+            SearchOrder::Oldest => ("rowid", None),
+            SearchOrder::Relevance => {
+                let last: Option<i64> = connection
+                    .prepare_cached(&format!(
+                        "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid < ?2 \
+                         ORDER BY rowid DESC LIMIT 1 OFFSET {JUDGED_TOGETHER}"
+                    ))?
+                    .query_row(params![expression, below], |row| row.get(0))
+                    .optional()?;
+                // The match found is the first of the next window.
+                ("rank", last.map(|id| id + 1))
+            }
+        };
+        let above = above.unwrap_or(0);
+        let sql = format!(
+            "SELECT rowid FROM {table} WHERE {table} MATCH ?1 \
+             AND rowid >= ?2 AND rowid < ?3 ORDER BY {order}"
+        );
+        Ok(Self { sql, above })
+    }
 }
 
 fn scanned(
