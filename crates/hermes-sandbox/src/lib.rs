@@ -3,6 +3,7 @@
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
 //! - [`local`] is this machine; [`docker`] is the container that all processes share.
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
+//! - [`command`] reads and rewrites the text of commands.
 //! - [`session`] runs commands in a target, with state that outlives each shell.
 //! - [`Files`] reads and writes bytes where the sandbox keeps them; [`MountMap`]
 //!   says which host path is which sandbox path.
@@ -11,6 +12,7 @@
 //! nor who may run what.
 
 pub mod channel;
+pub mod command;
 pub mod docker;
 mod files;
 pub mod local;
