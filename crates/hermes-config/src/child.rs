@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use crate::coerce::coerce;
 use crate::config::Config;
+use crate::dotenv::check_name;
+use crate::expand::expand;
 use crate::keys::{Bridge, Key, keys};
+use crate::text::as_text;
 
 /// Whose child it is; the gateway passes on more than a chat does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,9 @@ pub fn child_environment(config: &Config, home: &Home, of: ChildOf) -> Environme
             None => {}
         }
     }
+    if of == ChildOf::Gateway {
+        top_level_scalars(config, &mut environment);
+    }
     environment.set(env::HOME, home.path().to_string_lossy());
     let own_home = home.join("home");
     if own_home.is_dir() {
@@ -45,20 +51,30 @@ pub fn child_environment(config: &Config, home: &Home, of: ChildOf) -> Environme
     environment
 }
 
+/// The gateway also passes on every scalar at the top level of the file under its own
+/// name, as the reference does, unless the name is taken or could run code.
+fn top_level_scalars(config: &Config, environment: &mut Environment) {
+    let Value::Object(user) = config.raw() else {
+        return;
+    };
+    for (name, value) in user {
+        let scalar = !value.is_object() && !value.is_array() && !value.is_null();
+        if scalar && environment.get(name).is_none() && check_name(name).is_ok() {
+            let mut value = value.clone();
+            expand(&mut value, config.environment());
+            environment.set(name, as_text(&value));
+        }
+    }
+}
+
 /// The key's value as text; `None` when there is nothing to pass on.
 fn text(config: &Config, key: &Key) -> Option<String> {
     let value = config.get(key.name)?;
     let value = coerce(key, value).unwrap_or_else(|| value.clone());
-    let text = match value {
-        Value::Null => return None,
-        Value::String(text) => text,
-        Value::Number(number) => match number.as_f64() {
-            // 1.0 cores is `1`, as in the reference.
-            Some(float) if number.is_f64() && float.fract() == 0.0 => format!("{float:.0}"),
-            _ => number.to_string(),
-        },
-        other => other.to_string(),
-    };
+    if value.is_null() {
+        return None;
+    }
+    let text = as_text(&value);
     let says_nothing = match key.bridge {
         Bridge::NonEmpty => text.is_empty() || text == "auto",
         _ => text.is_empty(),

@@ -26,6 +26,12 @@ pub enum ConfigError {
         source_text: String,
         expected: String,
     },
+    #[error("`{value}` does not fit `{key}`, which must be {expected}")]
+    NotAccepted {
+        key: String,
+        value: String,
+        expected: String,
+    },
     #[error("`{key}` is not set and has no default")]
     Missing { key: String },
     #[error("unknown key `{key}`{}", did_you_mean(*suggestion))]

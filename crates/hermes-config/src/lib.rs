@@ -8,6 +8,7 @@
 //!
 //! Nothing here prints or reads the process environment; both belong to the binary.
 
+pub mod assign;
 mod child;
 mod coerce;
 mod config;
@@ -17,10 +18,13 @@ mod error;
 mod expand;
 pub mod keys;
 mod layers;
+pub mod migrate;
 mod normalise;
 mod source;
+mod text;
 mod typed;
 pub mod variables;
+mod warnings;
 pub mod yaml;
 
 pub use child::{ChildOf, child_environment};
@@ -28,3 +32,5 @@ pub use config::Config;
 pub use error::ConfigError;
 pub use keys::{Key, keys};
 pub use source::Source;
+pub use text::{as_text, is_secret, mask, masked};
+pub use warnings::structure_warnings;

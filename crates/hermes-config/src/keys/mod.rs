@@ -20,6 +20,8 @@ mod work;
 
 use std::sync::LazyLock;
 
+pub(crate) use system::CONFIG_VERSION;
+
 pub use key::{Bridge, Default, Key, Type};
 pub use lookup::{Known, key, lookup, suggestion};
 
