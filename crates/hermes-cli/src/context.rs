@@ -85,8 +85,20 @@ impl Context {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let config = Config::load(&self.home, &self.environment, &self.overrides)?;
+        let config = Config::load(&self.home, &self.environment, &self.overrides)
+            .inspect_err(|error| self.keep_broken_file(error))?;
         Ok(self.config.get_or_init(|| config))
+    }
+
+    /// A copy of a file that cannot be read, for the day when something else writes
+    /// over it: Python Hermes would.
+    fn keep_broken_file(&self, error: &ConfigError) {
+        if matches!(error, ConfigError::Broken { .. }) && self.policy().managed().is_none() {
+            let now = self.clock.now_local();
+            if let Err(error) = hermes_config::edit::backup_broken(&self.home, now) {
+                tracing::debug!(%error, "cannot copy the broken config.yaml");
+            }
+        }
     }
 
     /// For verbs that only show things: with a broken file they say so and go on

@@ -18,6 +18,21 @@ use crate::normalise::{Moved, normalise};
 use crate::source::Source;
 use crate::yaml::{Document, Kind, Slot, Syntax, parse};
 
+/// Which values [`Config::settings`] yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    Chosen,
+    All,
+}
+
+/// One value and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub path: String,
+    pub value: Value,
+    pub source: Source,
+}
+
 /// Cheap to clone; values never change after loading.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -216,6 +231,50 @@ impl Config {
         }
     }
 
+    /// Every value with its origin: only those that somebody chose, or all of them.
+    pub fn settings(&self, which: Which) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        self.collect("", &self.inner.effective, which, &mut settings);
+        settings
+    }
+
+    fn collect(&self, path: &str, value: &Value, which: Which, into: &mut Vec<Setting>) {
+        match value {
+            Value::Object(map) if !map.is_empty() || path.is_empty() => {
+                for (name, value) in map {
+                    let below = if path.is_empty() {
+                        name.clone()
+                    } else {
+                        format!("{path}.{name}")
+                    };
+                    self.collect(&below, value, which, into);
+                }
+            }
+            leaf => {
+                let source = self.source(path);
+                if which == Which::All || source != Source::Default {
+                    into.push(Setting {
+                        path: path.to_owned(),
+                        value: leaf.clone(),
+                        source,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Paths of the user's file that the table does not know, each with the known
+    /// key that is most like it.
+    pub fn unknown_keys(&self) -> Vec<(String, Option<&'static str>)> {
+        let mut unknown = Vec::new();
+        if let Value::Object(map) = &self.inner.user {
+            for (name, value) in map {
+                find_unknown(name, value, &mut unknown);
+            }
+        }
+        unknown
+    }
+
     /// The line of `config.yaml` on which a path is written.
     pub fn line(&self, path: &str) -> Option<usize> {
         line_of(&self.inner.document, path)
@@ -225,6 +284,18 @@ impl Config {
     fn nearest_line(&self, path: &str) -> Option<usize> {
         let (parent, _) = path.rsplit_once('.')?;
         self.line(parent).or_else(|| self.nearest_line(parent))
+    }
+}
+
+fn find_unknown(path: &str, value: &Value, into: &mut Vec<(String, Option<&'static str>)>) {
+    match (lookup(path), value) {
+        (Known::Unknown, _) => into.push((path.to_owned(), suggestion(path))),
+        (Known::Section, Value::Object(map)) => {
+            for (name, value) in map {
+                find_unknown(&format!("{path}.{name}"), value, into);
+            }
+        }
+        _ => {}
     }
 }
 

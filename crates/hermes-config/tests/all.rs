@@ -1,3 +1,4 @@
 //! The crate from outside: what other crates see.
+#![allow(clippy::expect_used, clippy::unwrap_used)]
 
 mod suite;

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 mod completion;
+mod config;
 pub(crate) mod confirm;
 mod logs;
 mod profile;
@@ -24,7 +25,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "checkpoints",
     "claw",
     "computer-use",
-    "config",
     "cron",
     "curator",
     "dashboard",
@@ -69,6 +69,9 @@ pub(crate) const NOT_BUILT: &[&str] = &[
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    /// Show and change settings
+    Config(config::Args),
+
     /// Show, filter and follow the log files
     Logs(logs::Args),
 
@@ -94,7 +97,7 @@ impl Verb {
     pub(crate) fn works_without_its_profile(&self) -> bool {
         match self {
             Self::Complete(_) | Self::Completion(_) | Self::Profile(_) | Self::Version(_) => true,
-            Self::Logs(_) | Self::Sessions(_) => false,
+            Self::Config(_) | Self::Logs(_) | Self::Sessions(_) => false,
         }
     }
 
@@ -103,6 +106,7 @@ impl Verb {
         match self {
             Self::Complete(_)
             | Self::Completion(_)
+            | Self::Config(_)
             | Self::Logs(_)
             | Self::Profile(_)
             | Self::Sessions(_)
@@ -123,6 +127,7 @@ pub(crate) fn run(
     match verb {
         Some(Verb::Complete(args)) => completion::complete(&args, context, out),
         Some(Verb::Completion(args)) => completion::run(&args, context, out),
+        Some(Verb::Config(args)) => config::run(args, context, out),
         Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Sessions(args)) => sessions::run(args, context, out),
         Some(Verb::Profile(args)) => profile::run(args, context, out),

@@ -1,4 +1,5 @@
 mod completion;
+mod config;
 mod frame;
 mod layers;
 mod profile;

@@ -7,10 +7,7 @@ use super::splice::{
 };
 use super::target::{Step, Target, find, put, walk};
 use super::{Refusal, segments, verified};
-use crate::yaml::{Document, Kind, Slot, block, inline, parse, render_key};
-
-/// Longest list or map that is written on one line.
-const ONE_LINE: usize = 80;
+use crate::yaml::{Document, Kind, Slot, after_colon, block, inline, parse, render_key};
 
 /// The text with `path` set to `value`.
 pub fn set(text: &str, path: &str, value: &Value) -> Result<String, Refusal> {
@@ -136,16 +133,6 @@ fn add_line(
         line.insert_str(0, line_break);
     }
     replace(text, at..at, &line)
-}
-
-/// A value after `key:`, on the same line if it is short.
-fn after_colon(value: &Value, indent: usize, line_break: &str) -> String {
-    let short = inline(value);
-    match value {
-        Value::Array(_) if short.len() <= ONE_LINE => format!(" {short}"),
-        Value::Array(_) => block(value, indent, line_break),
-        _ => block(value, indent + 2, line_break),
-    }
 }
 
 fn replace_value(

@@ -14,5 +14,5 @@ mod resolve;
 
 pub(crate) use graph::{Document, Kind, Slot};
 pub use parse::{Syntax, parse};
-pub use render::{block, inline, key as render_key};
+pub use render::{after_colon, block, inline, key as render_key};
 pub use resolve::{Plain, resolve_plain};

@@ -27,9 +27,31 @@ pub fn key(name: &str) -> String {
     string(name, Place::Flow)
 }
 
-/// A value as it stands after `key:` or `- ` in a block: on the same line when it
-/// is a scalar or empty, else on lines of their own, each starting with `indent`
-/// spaces. The text starts with a space or a line break and has none at its end.
+/// Longest list that is written on one line.
+const ONE_LINE: usize = 80;
+
+/// A value as it stands after a `key:` that is indented by `indent`: on the same line
+/// when it is a scalar, empty, or a short list of scalars, else on lines of its own.
+/// The text starts with a space or a line break and has none at its end.
+pub fn after_colon(value: &Value, indent: usize, line_break: &str) -> String {
+    match value {
+        Value::Array(items) => {
+            let short = inline(value);
+            let scalars = items
+                .iter()
+                .all(|item| !item.is_array() && !item.is_object());
+            if scalars && short.len() <= ONE_LINE {
+                format!(" {short}")
+            } else {
+                block(value, indent, line_break)
+            }
+        }
+        _ => block(value, indent + 2, line_break),
+    }
+}
+
+/// A list or map on lines of its own, each starting with a line break and `indent`
+/// spaces; anything else follows on the same line.
 pub fn block(value: &Value, indent: usize, line_break: &str) -> String {
     let pad = " ".repeat(indent);
     match value {
@@ -47,8 +69,7 @@ pub fn block(value: &Value, indent: usize, line_break: &str) -> String {
         Value::Object(map) if !map.is_empty() => {
             let mut out = String::new();
             for (name, value) in map {
-                let deeper = indent + if value.is_array() { 0 } else { 2 };
-                let text = block(value, deeper, line_break);
+                let text = after_colon(value, indent, line_break);
                 let _ = write!(out, "{line_break}{pad}{}:{text}", key(name));
             }
             out
