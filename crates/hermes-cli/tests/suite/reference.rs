@@ -35,3 +35,8 @@ fn the_page_of_commands_is_current() {
 fn the_page_of_variables_is_current() {
     check("env.md", &hermes_cli::reference::env_page());
 }
+
+#[test]
+fn the_page_of_keys_is_current() {
+    check("config.md", &hermes_config::keys::page());
+}

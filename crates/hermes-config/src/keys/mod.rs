@@ -13,6 +13,7 @@ mod key;
 mod lookup;
 mod media;
 mod model;
+mod page;
 mod system;
 mod terminal;
 mod tools;
@@ -24,6 +25,7 @@ pub(crate) use system::CONFIG_VERSION;
 
 pub use key::{Bridge, Default, Key, Type};
 pub use lookup::{Known, key, lookup, suggestion};
+pub use page::page;
 
 static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| {
     [

@@ -1,6 +1,7 @@
 //! The table against the reference's defaults.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use hermes_config::Config;
 use pretty_assertions::assert_eq;
@@ -67,4 +68,62 @@ fn names_are_unique_and_described() {
         }
     }
     assert!(seen.len() > 450);
+}
+
+/// Sources of the other crates, without their tests and without the verb that only
+/// shows keys.
+fn sources() -> Vec<String> {
+    fn walk(directory: &Path, into: &mut Vec<String>) {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if !path.ends_with("commands/config") {
+                    walk(&path, into);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                into.push(std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap().flatten() {
+        if entry.file_name() != "hermes-config" {
+            walk(&entry.path().join("src"), &mut texts);
+        }
+    }
+    texts
+}
+
+/// A reader names the whole key, or takes the section and names the rest.
+fn is_mentioned(name: &str, sources: &[String]) -> bool {
+    let whole = format!("\"{name}\"");
+    let (section, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let root = section.split('.').next().unwrap_or(section);
+    let last = format!("\"{last}\"");
+    sources.iter().any(|text| {
+        text.contains(&whole)
+            || (!section.is_empty()
+                && text.contains(&last)
+                && (text.contains(&format!("\"{section}\""))
+                    || text.contains(&format!("\"{root}.{{"))))
+    })
+}
+
+#[test]
+fn a_key_that_is_not_planned_is_read_somewhere() {
+    let sources = sources();
+    assert!(sources.len() > 50, "{} sources looked at", sources.len());
+    let unread: Vec<&str> = hermes_config::keys()
+        .iter()
+        // The version is read by this crate itself, and inert keys by nobody.
+        .filter(|key| !key.planned && !key.inert && key.name != "_config_version")
+        .map(|key| key.name)
+        .filter(|name| !is_mentioned(name, &sources))
+        .collect();
+    assert_eq!(
+        unread,
+        Vec::<&str>::new(),
+        "live in the table, but nothing reads them"
+    );
 }
