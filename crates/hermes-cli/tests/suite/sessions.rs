@@ -3,11 +3,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
+use hermes_home::Clock;
+use hermes_store::{NewSession, StateDb, StoreError};
+use hermes_types::{Message, SessionId};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use super::support::Scratch;
+use super::support::{Scratch, ran};
 
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
@@ -298,4 +302,117 @@ fn broken_databases_get_a_sentence_and_stay_as_they_are() {
     }
     fs::write(&file, b"").unwrap();
     assert_eq!(scratch.ok(["sessions", "list"]), "No sessions found.\n");
+}
+
+#[test]
+fn secrets_are_masked_on_screens_and_in_exports() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.home()).unwrap();
+    let secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
+    let db = StateDb::open(&scratch.home().join("state.db"), Clock::System).unwrap();
+    let id = SessionId::new("s1");
+    db.create_session(&NewSession::new(&id, "cli")).unwrap();
+    db.append(&id, Message::user(format!("key {secret}")))
+        .unwrap();
+    drop(db);
+    for words in [
+        vec!["list"],
+        vec!["list", "--json"],
+        vec!["search", "key"],
+        vec!["search", "key", "--json"],
+        vec!["show", "s1"],
+        vec!["show", "s1", "--json"],
+        vec!["export", "-"],
+    ] {
+        let text = scratch.ok([&["sessions"], words.as_slice()].concat());
+        assert!(text.contains("key"), "{words:?}: {text}");
+        assert!(!text.contains(secret), "{words:?}: {text}");
+    }
+    assert!(
+        scratch
+            .ok(["sessions", "export", "-", "--no-redact"])
+            .contains(secret)
+    );
+    assert!(
+        scratch
+            .ok(["sessions", "show", "s1", "--no-redact"])
+            .contains(secret)
+    );
+}
+
+/// Root writes where nobody may, so the binary runs as somebody else then.
+#[test]
+fn a_home_that_cannot_be_written_is_still_read() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+
+    let scratch = scratch();
+    let home = scratch.home();
+    let program = scratch.user_home().join("hermes");
+    fs::copy(env!("CARGO_BIN_EXE_hermes"), &program).unwrap();
+    let modes = |file: u32, directory: u32| {
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&home.join("state.db"), file);
+        set(&home, directory);
+        set(scratch.user_home(), 0o755);
+    };
+    modes(0o444, 0o555);
+    let run = |words: &[&str]| {
+        let mut command = Command::new(&program);
+        command
+            .args(words)
+            .env_clear()
+            .env("HOME", scratch.user_home())
+            .env("TZ", "UTC")
+            .current_dir("/");
+        if nix::unistd::geteuid().is_root() {
+            command.uid(65_534).gid(65_534);
+        }
+        ran(command.output().expect("the binary starts"))
+    };
+    let listed = run(&["sessions", "list"]);
+    assert_eq!(listed.code, 0, "{listed:#?}");
+    assert!(listed.stdout.contains("Project listing"), "{listed:#?}");
+    assert_eq!(run(&["sessions", "search", "polite"]).code, 0);
+    let renamed = run(&["sessions", "rename", "20260520_090003", "x"]);
+    assert_eq!(renamed.code, 1, "{renamed:#?}");
+    assert!(renamed.stderr.contains("read-only"), "{}", renamed.stderr);
+
+    // What may not even be read is named.
+    modes(0o000, 0o755);
+    if nix::unistd::geteuid().is_root() {
+        chown(home.join("state.db"), Some(0), Some(0)).unwrap();
+    }
+    let unreadable = run(&["sessions", "list"]);
+    assert_eq!(unreadable.code, 1, "{unreadable:#?}");
+    assert!(
+        unreadable.stderr.contains("state.db"),
+        "{}",
+        unreadable.stderr
+    );
+    assert!(unreadable.stderr.contains("hint:"), "{}", unreadable.stderr);
+}
+
+#[test]
+fn a_locked_database_is_named_after_a_while() {
+    let scratch = scratch();
+    let file = scratch.home().join("state.db");
+    let holder = StateDb::open(&file, Clock::System).unwrap();
+    holder
+        .database()
+        .write(|_| {
+            // Readers do not wait for a writer; writers do, and then say so.
+            assert!(scratch.ok(["sessions", "list"]).contains("Project listing"));
+            let ran = scratch.run(["sessions", "rename", "20260520_090003", "x"]);
+            assert_eq!(ran.code, 1);
+            assert!(
+                ran.stderr.contains("locked by another process"),
+                "{}",
+                ran.stderr
+            );
+            Ok::<(), StoreError>(())
+        })
+        .unwrap();
 }

@@ -15,6 +15,8 @@ const SNIPPET_CHARS_EACH_SIDE: usize = 80;
 const CONTEXT_CHARS: usize = 200;
 /// How many matches are ranked against each other at once.
 const JUDGED_TOGETHER: usize = 5_000;
+/// Beyond this many alternatives a scan is cheaper than the index.
+const MOST_TRIGRAMS: usize = 300;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchOrder {
@@ -89,7 +91,7 @@ impl StateDb {
             Plan::Trigrams(expression) => {
                 indexed(connection, request, "messages_fts_trigram", &expression)
             }
-            Plan::Scan(words) => scanned(connection, request, &words),
+            Plan::Short(words) => short_text(connection, request, &words),
         })
     }
 }
@@ -176,7 +178,9 @@ impl Window {
     }
 }
 
-fn scanned(
+/// Text too short for the trigram index itself: found through the trigrams that
+/// begin with it where those are few, else by reading every message.
+fn short_text(
     connection: &Connection,
     request: &SearchRequest,
     words: &[String],
@@ -185,31 +189,100 @@ fn scanned(
         SearchOrder::Relevance | SearchOrder::Newest => "DESC",
         SearchOrder::Oldest => "ASC",
     };
-    let conditions: Vec<String> = (1..=words.len())
-        .map(|n| {
-            format!("(instr(content, ?{n}) OR instr(tool_name, ?{n}) OR instr(tool_calls, ?{n}))")
-        })
-        .collect();
-    let mut ids = connection.prepare(&format!(
-        "SELECT id, content, tool_calls FROM messages WHERE {} ORDER BY id {order}",
-        conditions.join(" OR ")
-    ))?;
+    match trigrams_beginning_with(connection, words)? {
+        Some(trigrams) if trigrams.is_empty() => Ok(Vec::new()),
+        Some(trigrams) => walk(
+            connection,
+            request,
+            words,
+            &format!(
+                "SELECT rowid FROM messages_fts_trigram WHERE messages_fts_trigram MATCH ?1 \
+                 ORDER BY rowid {order}"
+            ),
+            &[trigrams.join(" OR ")],
+        ),
+        None => {
+            let conditions: Vec<String> = (1..=words.len())
+                .map(|n| {
+                    format!(
+                        "instr(lower(content), ?{n}) OR instr(lower(tool_name), ?{n}) \
+                         OR instr(lower(tool_calls), ?{n})"
+                    )
+                })
+                .collect();
+            let folded: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+            let sql = format!(
+                "SELECT id FROM messages WHERE {} ORDER BY id {order}",
+                conditions.join(" OR ")
+            );
+            walk(connection, request, words, &sql, &folded)
+        }
+    }
+}
+
+/// Quoted trigrams that begin with one of the words, and words that are long enough
+/// themselves; `None` when there are too many
+/// to ask for. Every word in the index is followed by something: the indexed text
+/// ends with the spaces between its columns.
+fn trigrams_beginning_with(
+    connection: &Connection,
+    words: &[String],
+) -> Result<Option<Vec<String>>, StoreError> {
+    connection.execute_batch(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.trigrams \
+         USING fts5vocab('main', 'messages_fts_trigram', 'row')",
+    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT term FROM temp.trigrams WHERE term >= ?1 AND term < ?2 LIMIT ?3")?;
+    let mut trigrams: Vec<String> = Vec::new();
+    for word in words {
+        if word.chars().count() >= 3 {
+            trigrams.push(format!("\"{word}\""));
+            continue;
+        }
+        let start = word.to_lowercase();
+        let end = format!("{start}\u{10FFFF}");
+        let most = i64::try_from(MOST_TRIGRAMS).unwrap_or(i64::MAX);
+        let rows =
+            statement.query_map(params![start, end, most + 1], |row| row.get::<_, String>(0))?;
+        for term in rows {
+            trigrams.push(format!("\"{}\"", term?.replace('"', "\"\"")));
+        }
+        if trigrams.len() > MOST_TRIGRAMS {
+            return Ok(None);
+        }
+    }
+    Ok(Some(trigrams))
+}
+
+/// Goes through ids until enough messages pass, and cuts the snippets by hand.
+fn walk(
+    connection: &Connection,
+    request: &SearchRequest,
+    words: &[String],
+    sql: &str,
+    values: &[String],
+) -> Result<Vec<SearchHit>, StoreError> {
+    let mut text =
+        connection.prepare_cached("SELECT content, tool_calls FROM messages WHERE id = ?1")?;
+    let mut ids = connection.prepare(sql)?;
+    let mut rows = ids.query(rusqlite::params_from_iter(values))?;
     let mut hits = Vec::new();
-    let mut rows = ids.query(rusqlite::params_from_iter(words))?;
     while let Some(row) = rows.next()? {
         if let Some(mut hit) = passing(connection, request, row.get(0)?)? {
-            let content: Option<String> = row.get(1)?;
-            let calls: Option<String> = row.get(2)?;
-            let text = decode_content(content).text();
+            let (content, calls) = text.query_row([hit.id], |row| {
+                Ok((row.get(0)?, row.get::<_, Option<String>>(1)?))
+            })?;
+            let content = decode_content(content).text();
             hit.snippet = words
                 .iter()
-                .find_map(|word| cut_out(&text, word))
+                .find_map(|word| cut_out(&content, word))
                 .or_else(|| {
                     words
                         .iter()
                         .find_map(|word| cut_out(calls.as_deref()?, word))
                 })
-                .unwrap_or_else(|| one_line(&text, SNIPPET_CHARS_EACH_SIDE));
+                .unwrap_or_else(|| one_line(&content, SNIPPET_CHARS_EACH_SIDE));
             hits.push(hit);
             if hits.len() == request.limit {
                 break;

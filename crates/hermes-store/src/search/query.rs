@@ -11,8 +11,8 @@ pub(super) enum Plan {
     Nothing,
     Words(String),
     Trigrams(String),
-    /// Any of these, anywhere in the text.
-    Scan(Vec<String>),
+    /// Any of these, anywhere in the text; some are too short for a trigram.
+    Short(Vec<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) fn plan(query: &str) -> Plan {
             .collect();
         Plan::Trigrams(expression(&indexed))
     } else {
-        Plan::Scan(words().map(str::to_owned).collect())
+        Plan::Short(words().map(str::to_owned).collect())
     }
 }
 
@@ -62,7 +62,7 @@ fn tokenize(query: &str) -> Vec<Token> {
             push_word(&mut tokens, piece, false);
             continue;
         }
-        for word in piece.split_whitespace() {
+        for word in piece.split(separates).filter(|word| !word.is_empty()) {
             match word {
                 "AND" => tokens.push(Token::Operator("AND")),
                 "OR" => tokens.push(Token::Operator("OR")),
@@ -72,6 +72,11 @@ fn tokenize(query: &str) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// White space, and what the index would take for syntax.
+fn separates(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '+' | '{' | '}' | '(' | ')' | '^')
 }
 
 /// Words without a letter or digit have nothing to be found by.
@@ -145,8 +150,8 @@ mod tests {
         assert_eq!(words(r#""two words" c"#), r#""two words" "c""#);
         assert_eq!(words(r#"open "quote here"#), r#""open" "quote" "here""#);
         assert_eq!(
-            words("content:x ^y (z) {q} +r"),
-            r#""content:x" "^y" "(z)" "{q}" "+r""#
+            words("content:x ^y (z) {q} a+r"),
+            r#""content:x" "y" "z" "q" "a" "r""#
         );
     }
 
@@ -158,16 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn cjk_goes_to_trigrams_or_to_a_scan() {
+    fn cjk_goes_to_trigrams_unless_it_is_short() {
         assert_eq!(plan("日本語"), Plan::Trigrams("\"日本語\"".into()));
         assert_eq!(
             plan("日本語 a rust"),
             Plan::Trigrams("\"日本語\" \"rust\"".into())
         );
-        assert_eq!(plan("你好"), Plan::Scan(vec!["你好".into()]));
+        assert_eq!(plan("你好"), Plan::Short(vec!["你好".into()]));
         assert_eq!(
             plan("日本語 你好"),
-            Plan::Scan(vec!["日本語".into(), "你好".into()])
+            Plan::Short(vec!["日本語".into(), "你好".into()])
         );
     }
 }

@@ -216,7 +216,7 @@ fn one(connection: &Connection, id: &SessionId) -> Result<Option<ListedSession>,
         .optional()?)
 }
 
-/// The chain keeps the root's start, so that its place in the list stays.
+/// The chain keeps the root's start and source, so that its place in the list stays.
 fn project_to_tip(connection: &Connection, row: &mut ListedSession) -> Result<(), StoreError> {
     let tip = compression_tip(connection, &row.id)?;
     if tip == row.id {
@@ -225,6 +225,7 @@ fn project_to_tip(connection: &Connection, row: &mut ListedSession) -> Result<()
     if let Some(live) = one(connection, &tip)? {
         *row = ListedSession {
             started_at: row.started_at,
+            source: std::mem::take(&mut row.source),
             cwd: live.cwd.or_else(|| row.cwd.take()),
             lineage_root: Some(row.id.clone()),
             ..live

@@ -367,3 +367,36 @@ fn stats_and_optimize_report_what_is_there() {
     db.check_search().unwrap();
     assert_eq!(db.search(&SearchRequest::new("question")).unwrap().len(), 3);
 }
+
+#[test]
+fn short_cjk_text_is_found_wherever_it_stands() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let id = session(&db, "s");
+    let texts = [
+        "你好",
+        "说你好",
+        "你好世界",
+        "好你",
+        "ends with 你好",
+        "Über 你",
+        "\"你好\"",
+    ];
+    for text in texts {
+        db.append(&id, Message::user(text)).unwrap();
+    }
+    let in_calls = Message {
+        tool_calls: vec![ToolCall {
+            arguments: "你好".into(),
+            ..call("c")
+        }],
+        ..Message::assistant("")
+    };
+    db.append(&id, in_calls).unwrap();
+    let found = |query: &str| db.search(&SearchRequest::new(query)).unwrap();
+    assert_eq!(found("你好").len(), 6);
+    assert_eq!(found("你").len(), 8);
+    assert_eq!(found("世界 你好世").len(), 1, "any of the words");
+    assert!(found("再见").is_empty());
+    assert_eq!(found("世界")[0].snippet, "你好>>>世界<<<");
+}

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use hermes_store::{StateDb, StoreError};
 use hermes_types::SessionId;
 
+use super::text::masked_session;
 use crate::{CommandError, Context, Exit, Out};
 
 #[derive(clap::Args, Debug)]
@@ -22,6 +23,10 @@ pub(crate) struct Args {
     /// Only this session: an id, the beginning of one, or a title
     #[arg(long, value_name = "ID")]
     session_id: Option<String>,
+
+    /// Keep secrets as they are
+    #[arg(long)]
+    no_redact: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
@@ -38,10 +43,12 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
         (None, None) => Vec::new(),
     };
     if args.output == Path::new("-") {
-        write_all(db.as_ref(), &ids, out)?;
+        write_all(db.as_ref(), &ids, args.no_redact, out)?;
         return Ok(Exit::SUCCESS);
     }
-    to_file(&args.output, |file| write_all(db.as_ref(), &ids, file))?;
+    to_file(&args.output, |file| {
+        write_all(db.as_ref(), &ids, args.no_redact, file)
+    })?;
     let sessions = if ids.len() == 1 {
         "session"
     } else {
@@ -59,11 +66,17 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
 fn write_all(
     db: Option<&StateDb>,
     ids: &[SessionId],
+    secrets: bool,
     writer: &mut dyn Write,
 ) -> Result<(), CommandError> {
     let Some(db) = db else { return Ok(()) };
     for id in ids {
         if let Some(session) = db.export(id)? {
+            let session = if secrets {
+                session
+            } else {
+                masked_session(session)
+            };
             serde_json::to_writer(&mut *writer, &session).map_err(io::Error::from)?;
             writer.write_all(b"\n")?;
         }

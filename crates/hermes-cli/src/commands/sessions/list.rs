@@ -4,6 +4,7 @@ use std::io::Write;
 
 use hermes_home::Clock;
 use hermes_store::{ListFilter, ListedSession};
+use hermes_types::{Redaction, redact};
 
 use super::text::{ago, cell};
 use crate::{CommandError, Context, Exit, Out};
@@ -34,10 +35,13 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
         archived: args.archived,
         ..ListFilter::default()
     };
-    let sessions = match super::open(context)? {
+    let mut sessions = match super::open(context)? {
         Some(db) => db.list(&filter)?,
         None => Vec::new(),
     };
+    for session in &mut sessions {
+        session.preview = redact(&session.preview, Redaction::Text).into_owned();
+    }
     if args.json {
         out.json(&sessions)?;
     } else {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::ValueEnum;
 use hermes_store::{SearchHit, SearchOrder, SearchRequest};
-use hermes_types::Role;
+use hermes_types::{Redaction, Role, redact};
 
 use super::text::moment;
 use crate::{CommandError, Context, Exit, Out};
@@ -67,10 +67,17 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
     request.roles = args.role.into_iter().map(Role::from).collect();
     request.sources = args.source;
     request.limit = args.limit;
-    let hits = match super::open(context)? {
+    let mut hits = match super::open(context)? {
         Some(db) => db.search(&request)?,
         None => Vec::new(),
     };
+    for hit in &mut hits {
+        let mask = |text: &mut String| *text = redact(text, Redaction::Text).into_owned();
+        mask(&mut hit.snippet);
+        hit.context
+            .iter_mut()
+            .for_each(|line| mask(&mut line.content));
+    }
     if args.json {
         out.json(&hits)?;
     } else if hits.is_empty() {

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use hermes_store::StoredMessage;
-use hermes_types::{Content, Part, Role};
+use hermes_types::{Content, Part, Redaction, Role, redact};
 
-use super::text::moment;
+use super::text::{masked_session, moment};
 use crate::{CommandError, Context, Exit, Out};
 
 /// Tool results are long and rarely what one looks for.
@@ -20,6 +20,10 @@ pub(crate) struct Args {
     #[arg(long)]
     full: bool,
 
+    /// Keep secrets as they are
+    #[arg(long)]
+    no_redact: bool,
+
     /// Print the session as one JSON object
     #[arg(long)]
     json: bool,
@@ -28,7 +32,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
     let (db, id) = super::open_session(&args.session, context)?;
     if args.json {
-        out.json(&db.export(&id)?)?;
+        let session = db.export(&id)?;
+        out.json(&if args.no_redact {
+            session
+        } else {
+            session.map(masked_session)
+        })?;
         return Ok(Exit::SUCCESS);
     }
     if let Some(session) = db.session(&id)? {
@@ -53,12 +62,12 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
         }
     }
     for stored in db.messages(&id)? {
-        print(&stored, args.full, out)?;
+        print(&stored, args, out)?;
     }
     Ok(Exit::SUCCESS)
 }
 
-fn print(stored: &StoredMessage, full: bool, out: &mut Out) -> Result<(), CommandError> {
+fn print(stored: &StoredMessage, args: &Args, out: &mut Out) -> Result<(), CommandError> {
     let message = &stored.message;
     let style = out.style();
     let who = match (&message.role, &message.tool_name) {
@@ -67,9 +76,16 @@ fn print(stored: &StoredMessage, full: bool, out: &mut Out) -> Result<(), Comman
     };
     let heading = format!("{who}  {}", moment(stored.timestamp));
     writeln!(out, "\n{}", style.faint(&heading))?;
-    let text = visible(&message.content);
+    let shown_text = |text: &str| {
+        if args.no_redact {
+            visible(text)
+        } else {
+            visible(&redact(text, Redaction::Text))
+        }
+    };
+    let text = shown_text(&with_image_marks(&message.content));
     let lines: Vec<&str> = text.lines().collect();
-    let shown = if message.role == Role::Tool && !full {
+    let shown = if message.role == Role::Tool && !args.full {
         lines.len().min(TOOL_RESULT_LINES)
     } else {
         lines.len()
@@ -81,14 +97,13 @@ fn print(stored: &StoredMessage, full: bool, out: &mut Out) -> Result<(), Comman
         out.line(&format!("… {} more lines", lines.len() - shown))?;
     }
     for call in &message.tool_calls {
-        out.line(&format!("→ {} {}", call.name, call.arguments))?;
+        out.line(&format!("→ {} {}", call.name, shown_text(&call.arguments)))?;
     }
     Ok(())
 }
 
-/// Text without what would steer the terminal.
-fn visible(content: &Content) -> String {
-    let text = match content {
+fn with_image_marks(content: &Content) -> String {
+    match content {
         Content::Text(text) => text.clone(),
         Content::Parts(parts) => parts
             .iter()
@@ -98,7 +113,11 @@ fn visible(content: &Content) -> String {
             })
             .collect::<Vec<_>>()
             .join("\n"),
-    };
+    }
+}
+
+/// Text without what would steer the terminal.
+fn visible(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect()

@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Local, Utc};
 use hermes_home::Clock;
+use hermes_types::{Redaction, redact};
+use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 const MINUTE: f64 = 60.0;
@@ -57,6 +59,47 @@ pub(super) fn cell(text: &str, width: usize, field: usize) -> String {
     }
     let fill = field.saturating_sub(kept.width());
     format!("{kept}{}", " ".repeat(fill))
+}
+
+/// Masks secrets in what people wrote and tools printed, at any depth.
+pub(super) fn masked(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redact(&text, Redaction::Text).into_owned()),
+        Value::Array(items) => items.into_iter().map(masked).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (name, masked(value)))
+            .collect(),
+        other => other,
+    }
+}
+
+/// An exported session with its conversation masked; ids and names stay.
+pub(super) fn masked_session(mut session: Value) -> Value {
+    const OF_SESSION: [&str; 2] = ["system_prompt", "title"];
+    const OF_MESSAGE: [&str; 7] = [
+        "content",
+        "tool_calls",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "codex_reasoning_items",
+        "codex_message_items",
+    ];
+    let mask_fields = |object: &mut Value, names: &[&str]| {
+        for name in names {
+            if let Some(field) = object.get_mut(name) {
+                *field = masked(field.take());
+            }
+        }
+    };
+    mask_fields(&mut session, &OF_SESSION);
+    if let Some(messages) = session.get_mut("messages").and_then(Value::as_array_mut) {
+        for message in messages {
+            mask_fields(message, &OF_MESSAGE);
+        }
+    }
+    session
 }
 
 pub(super) fn megabytes(bytes: u64) -> String {
