@@ -10,9 +10,11 @@ use crate::{CommandError, Context, ErrorKind, Exit, Out};
 mod completion;
 mod config;
 pub(crate) mod confirm;
+mod doctor;
 mod logs;
 mod profile;
 pub(crate) mod sessions;
+mod status;
 pub(crate) mod version;
 
 /// Verbs of the reference that are known by name only.
@@ -30,7 +32,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "dashboard",
     "debug",
     "desktop",
-    "doctor",
     "dump",
     "fallback",
     "gateway",
@@ -59,7 +60,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "setup",
     "skills",
     "slack",
-    "status",
     "tools",
     "uninstall",
     "update",
@@ -87,6 +87,12 @@ pub(crate) enum Verb {
     #[command(name = "__complete", hide = true)]
     Complete(completion::CompleteArgs),
 
+    /// Show what this profile is set up to do and what runs for it
+    Status(status::Args),
+
+    /// Look for problems and mend what can be mended
+    Doctor(doctor::Args),
+
     /// Print the version
     Version(version::Args),
 }
@@ -95,23 +101,30 @@ impl Verb {
     /// Verbs that go on with the default profile when `active_profile` names one
     /// that is gone.
     pub(crate) fn works_without_its_profile(&self) -> bool {
-        match self {
-            Self::Complete(_) | Self::Completion(_) | Self::Profile(_) | Self::Version(_) => true,
-            Self::Config(_) | Self::Logs(_) | Self::Sessions(_) => false,
-        }
+        matches!(
+            self,
+            Self::Complete(_)
+                | Self::Completion(_)
+                | Self::Doctor(_)
+                | Self::Profile(_)
+                | Self::Version(_)
+        )
     }
 
-    /// Verbs that need a complete home and make it on first use.
-    fn needs_home(&self) -> bool {
-        match self {
+    /// Verbs that look at what is there and make nothing. All others make the home
+    /// complete on first use.
+    fn only_looks(&self) -> bool {
+        matches!(
+            self,
             Self::Complete(_)
-            | Self::Completion(_)
-            | Self::Config(_)
-            | Self::Logs(_)
-            | Self::Profile(_)
-            | Self::Sessions(_)
-            | Self::Version(_) => false,
-        }
+                | Self::Completion(_)
+                | Self::Doctor(_)
+                | Self::Logs(_)
+                | Self::Profile(_)
+                | Self::Sessions(_)
+                | Self::Status(_)
+                | Self::Version(_)
+        )
     }
 }
 
@@ -121,7 +134,7 @@ pub(crate) fn run(
     context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
-    if verb.as_ref().is_none_or(Verb::needs_home) {
+    if !verb.as_ref().is_some_and(Verb::only_looks) {
         context.ensure_home(out)?;
     }
     match verb {
@@ -131,6 +144,8 @@ pub(crate) fn run(
         Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Sessions(args)) => sessions::run(args, context, out),
         Some(Verb::Profile(args)) => profile::run(args, context, out),
+        Some(Verb::Status(args)) => status::run(&args, context, out),
+        Some(Verb::Doctor(args)) => doctor::run(&args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
         None => Err(not_built("chat")),
     }

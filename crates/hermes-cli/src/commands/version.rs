@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::{CommandError, Exit, Out};
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The day this version was made, in the reference's notation.
 const RELEASED: &str = "2026.11.15";
 

@@ -11,4 +11,4 @@ mod table;
 
 pub use out::Out;
 pub use style::Style;
-pub use table::{Column, Table, clip, pad};
+pub use table::{Column, Table, clip, pad, wrap};

@@ -160,6 +160,27 @@ pub fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
+/// Breaks `text` at spaces into lines of at most `width` cells; lines after the
+/// first start with `indent`. A word that is longer has a line of its own.
+pub fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut wrapped = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let cells = word.width();
+        if used > 0 && used + 1 + cells > width {
+            wrapped.push('\n');
+            wrapped.push_str(indent);
+            used = 0;
+        } else if used > 0 {
+            wrapped.push(' ');
+            used += 1;
+        }
+        wrapped.push_str(word);
+        used += cells;
+    }
+    wrapped
+}
+
 fn one_line(text: String) -> String {
     if text.contains(char::is_control) {
         text.chars()
@@ -207,6 +228,16 @@ mod tests {
         assert_eq!(clip("日本語テキスト", 7), "日本語…");
         assert_eq!(clip("日本語", 6), "日本語");
         assert_eq!(pad("日本", 5), "日本 ");
+    }
+
+    #[test]
+    fn long_text_breaks_at_spaces() {
+        assert_eq!(
+            wrap("one two three four", 9, "> "),
+            "one two\n> three\n> four"
+        );
+        assert_eq!(wrap("a-word-too-long b", 5, "  "), "a-word-too-long\n  b");
+        assert_eq!(wrap("", 5, "  "), "");
     }
 
     #[test]

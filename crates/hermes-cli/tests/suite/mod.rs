@@ -1,3 +1,4 @@
+mod bad_homes;
 mod completion;
 mod config;
 mod frame;
@@ -5,4 +6,5 @@ mod layers;
 mod profile;
 mod reference;
 mod sessions;
+mod status;
 mod support;

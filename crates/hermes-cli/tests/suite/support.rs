@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -105,6 +107,58 @@ impl Scratch {
         let ran = self.run(words);
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{ran:#?}");
         ran.stderr
+    }
+}
+
+/// A copy of the binary that any user may run, and the user to run it as. Root may
+/// read and write everything, so what is closed must be closed for somebody else.
+pub(crate) struct Stranger {
+    directory: tempfile::TempDir,
+}
+
+impl Stranger {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), open).expect("it is ours");
+        std::fs::copy(
+            env!("CARGO_BIN_EXE_hermes"),
+            directory.path().join("hermes"),
+        )
+        .expect("room for the binary");
+        Self { directory }
+    }
+
+    pub(crate) fn run(&self, scratch: &Scratch, words: &[&str]) -> Ran {
+        let mut command = Command::new(self.directory.path().join("hermes"));
+        command
+            .args(words)
+            .env_clear()
+            .env("HOME", scratch.user_home())
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir("/");
+        if nix::unistd::geteuid().is_root() {
+            command.uid(65_534).gid(65_534);
+        }
+        ran(command.output().expect("the binary starts"))
+    }
+}
+
+/// Closes a directory with this mode until dropped, so that it can be removed.
+pub(crate) struct Closed {
+    path: PathBuf,
+}
+
+impl Closed {
+    pub(crate) fn new(path: PathBuf, mode: u32) -> Self {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+        Self { path }
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        let _ = std::fs::set_permissions(&self.path, std::fs::Permissions::from_mode(0o755));
     }
 }
 

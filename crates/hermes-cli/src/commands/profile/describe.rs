@@ -1,9 +1,10 @@
 //! `hermes profile describe`: one sentence in `profile.yaml` that says what a
 //! profile is for. The board offers it to whoever assigns tasks.
 
-use std::io::Write;
+use std::fs;
+use std::io::{self, Write};
 
-use hermes_config::yaml;
+use hermes_config::edit;
 use hermes_home::{FileMode, Home, write_atomic};
 use hermes_types::ProfileName;
 use serde_json::Value;
@@ -59,23 +60,25 @@ pub(super) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
     Ok(Exit::SUCCESS)
 }
 
-/// Sets the description; other keys of the file stay.
+/// Sets the description; everything else in the file stays.
 pub(super) fn write(home: &Home, text: &str) -> Result<(), CommandError> {
     let path = home.join("profile.yaml");
-    let mut map = facts::read_map(&path)?;
-    map.insert("description".to_owned(), Value::from(text.trim()));
-    map.insert("description_auto".to_owned(), Value::Bool(false));
-    let content: String = map
-        .iter()
-        .map(|(key, value)| {
-            format!(
-                "{}:{}\n",
-                yaml::render_key(key),
-                yaml::block(value, 2, "\n")
-            )
-        })
-        .collect();
-    write_atomic(&path, content.as_bytes(), FileMode::Keep).map_err(|error| {
+    // Refuses what is not a map before anything is written.
+    facts::read_map(&path)?;
+    let before = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        text => text?,
+    };
+    let after = edit::set(&before, "description", &Value::from(text.trim()))
+        .and_then(|text| edit::set(&text, "description_auto", &Value::Bool(false)))
+        .map_err(|_| {
+            CommandError::user(format!(
+                "{} is written in a way that cannot be changed line by line",
+                path.display()
+            ))
+            .hint("change `description` in it by hand")
+        })?;
+    write_atomic(&path, after.as_bytes(), FileMode::Keep).map_err(|error| {
         CommandError::from(error).context(format!("cannot write {}", path.display()))
     })
 }

@@ -17,7 +17,7 @@ use hermes_types::ProfileName;
 use super::not_built;
 use crate::{CommandError, Context, Exit, Out};
 
-pub(super) use facts::Facts;
+pub(super) use facts::{Facts, Gateway};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
