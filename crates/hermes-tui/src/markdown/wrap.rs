@@ -1,0 +1,126 @@
+//! Breaking styled text into lines by what it occupies on a terminal.
+
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Columns that a text occupies; wide characters count two.
+pub fn display_width(text: &str) -> usize {
+    text.width()
+}
+
+/// Breaks between words, and inside words that are wider than a line. `first`
+/// stands in front of the first line, `rest` in front of the others.
+pub fn wrap(
+    spans: &[Span<'static>],
+    width: usize,
+    first: &[Span<'static>],
+    rest: &[Span<'static>],
+) -> Vec<Line<'static>> {
+    let mut wrapper = Wrapper::new(width, first, rest);
+    for span in spans {
+        for piece in span.content.split_inclusive('\n') {
+            let (text, breaks) = match piece.strip_suffix('\n') {
+                Some(text) => (text, true),
+                None => (piece, false),
+            };
+            for word in text.split_word_bounds() {
+                wrapper.put(word, span);
+            }
+            if breaks {
+                wrapper.end_line();
+            }
+        }
+    }
+    wrapper.finish()
+}
+
+struct Wrapper<'p> {
+    width: usize,
+    rest: &'p [Span<'static>],
+    lines: Vec<Line<'static>>,
+    current: Vec<Span<'static>>,
+    used: usize,
+    /// Columns of the prefix: a line that holds no more is still empty.
+    prefix: usize,
+}
+
+impl<'p> Wrapper<'p> {
+    fn new(width: usize, first: &[Span<'static>], rest: &'p [Span<'static>]) -> Self {
+        let prefix = first.iter().map(|span| display_width(&span.content)).sum();
+        Self {
+            width,
+            rest,
+            lines: Vec::new(),
+            current: first.to_vec(),
+            used: prefix,
+            prefix,
+        }
+    }
+
+    fn put(&mut self, word: &str, like: &Span<'static>) {
+        let needed = display_width(word);
+        let blank = word.trim().is_empty();
+        if self.used + needed > self.width && self.used > self.prefix {
+            self.end_line();
+        }
+        // A break swallows the blank at which it happens.
+        if blank && self.used == self.prefix && !self.lines.is_empty() {
+            return;
+        }
+        if self.used + needed <= self.width {
+            return self.append(word, needed, like);
+        }
+        for grapheme in word.graphemes(true) {
+            let columns = display_width(grapheme);
+            if self.used + columns > self.width && self.used > self.prefix {
+                self.end_line();
+            }
+            self.append(grapheme, columns, like);
+        }
+    }
+
+    fn append(&mut self, text: &str, columns: usize, like: &Span<'static>) {
+        let has_text = self.used > self.prefix;
+        self.used += columns;
+        match self.current.last_mut() {
+            Some(last) if has_text && last.style == like.style => {
+                last.content.to_mut().push_str(text);
+            }
+            _ => self.current.push(Span::styled(text.to_owned(), like.style)),
+        }
+    }
+
+    fn end_line(&mut self) {
+        let mut line = std::mem::replace(&mut self.current, self.rest.to_vec());
+        self.prefix = self
+            .rest
+            .iter()
+            .map(|span| display_width(&span.content))
+            .sum();
+        self.used = self.prefix;
+        trim_end(&mut line);
+        self.lines.push(Line::from(line));
+    }
+
+    fn finish(mut self) -> Vec<Line<'static>> {
+        if self.used > self.prefix || self.lines.is_empty() {
+            self.end_line();
+        }
+        self.lines
+    }
+}
+
+fn trim_end(spans: &mut Vec<Span<'static>>) {
+    while let Some(last) = spans.last_mut() {
+        let trimmed = last.content.trim_end().len();
+        if trimmed == last.content.len() {
+            return;
+        }
+        last.content.to_mut().truncate(trimmed);
+        if trimmed > 0 {
+            return;
+        }
+        spans.pop();
+    }
+}
