@@ -9,6 +9,7 @@ use hermes_home::{Clock, Environment, FilePolicy, Home, HomeError, ProfileError,
 
 use crate::cli::{Everywhere, RunOptions};
 use crate::commands::Verb;
+use crate::logging::{self, Level, Limits, Role, Settings};
 use crate::{CommandError, Out};
 
 /// One call of `hermes`.
@@ -114,6 +115,31 @@ impl Context {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Starts the log files of this home for the rest of the process; for verbs that
+    /// run an agent or a server. A failure to write a log never fails them.
+    pub fn start_logging(&self, role: Role) -> Result<(), ConfigError> {
+        let config = self.config()?;
+        let megabytes = config.integer("logging.max_size_mb")?;
+        let backups = config.integer("logging.backup_count")?;
+        let settings = Settings {
+            level: Level::parse(&config.string("logging.level")?).unwrap_or(Level::Info),
+            limits: Limits {
+                bytes: u64::try_from(megabytes).unwrap_or(0) * 1024 * 1024,
+                backups: u32::try_from(backups).unwrap_or(0),
+            },
+            redact: config.bool("security.redact_secrets")?,
+        };
+        let directory = self.home.logs_dir();
+        logging::start(
+            &directory,
+            settings,
+            role,
+            self.policy(),
+            self.clock.clone(),
+        );
+        Ok(())
     }
 
     /// Modes and owners for what we write in the home.

@@ -26,6 +26,11 @@ pub struct Migration {
     pub notes: Vec<String>,
 }
 
+/// The version of the layout that this program writes.
+pub fn newest() -> i64 {
+    CONFIG_VERSION
+}
+
 /// The version that a file declares; a file without one is version 0, and a home
 /// without a file is up to date.
 pub fn version(config: &Config, home: &Home) -> i64 {

@@ -17,5 +17,8 @@ pub(crate) fn run(_args: Args, out: &mut Out) -> Result<Exit, CommandError> {
 
 pub(crate) fn print(out: &mut Out) -> Result<Exit, CommandError> {
     writeln!(out, "Hermes Agent v{VERSION} ({RELEASED})")?;
+    if let Ok(program) = std::env::current_exe() {
+        writeln!(out, "Project: {}", program.display())?;
+    }
     Ok(Exit::SUCCESS)
 }

@@ -3,10 +3,15 @@
 use super::support::{Scratch, ran};
 
 #[test]
-fn the_version_is_one_line_in_the_references_notation() {
+fn the_version_starts_with_one_line_in_the_references_notation() {
     let scratch = Scratch::new();
     let line = scratch.ok(["--version"]);
-    assert!(line.starts_with("Hermes Agent v"), "{line}");
+    let (version, date) = line.lines().next().unwrap().rsplit_once(' ').unwrap();
+    assert_eq!(
+        version,
+        concat!("Hermes Agent v", env!("CARGO_PKG_VERSION"))
+    );
+    assert!(date.starts_with('(') && date.ends_with(')'), "{line}");
     assert_eq!(scratch.ok(["version"]), line);
     assert_eq!(scratch.ok(["-V", "kanban", "list"]), line);
     assert!(!scratch.home().exists(), "--version made a home");

@@ -150,6 +150,34 @@ fn the_doctor_mends_a_dangling_choice_and_a_stale_variable() {
 }
 
 #[test]
+fn the_doctor_migrates_the_config_and_keeps_the_rest_of_it() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "config.yaml",
+        "# mine\n_config_version: 24\nmodel_catalog:\n  ttl_hours: 24 # hours\n",
+    );
+    let (_, report) = doctor(&scratch, &["--fix"]);
+    assert!(
+        findings(&report, "fixed").contains("layout of version 24"),
+        "{report}"
+    );
+    assert_eq!(
+        scratch.read("config.yaml"),
+        "# mine\n_config_version: 27\nmodel_catalog:\n  ttl_hours: 1 # hours\n"
+    );
+    scratch.write(
+        "config.yaml",
+        "_config_version: 99\ncustom_providers:\n  a: b\n",
+    );
+    let (_, report) = doctor(&scratch, &["--fix"]);
+    let warnings = findings(&report, "warning");
+    assert!(
+        warnings.contains("newer version") && warnings.contains("custom_providers"),
+        "{warnings}"
+    );
+}
+
+#[test]
 fn the_doctor_finds_broken_files() {
     for (file, content, said) in [
         ("config.yaml", &b"model: [1\n"[..], "config.yaml:"),

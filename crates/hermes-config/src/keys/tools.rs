@@ -17,7 +17,7 @@ pub(super) const KEYS: &[Key] = &[
     flag("security.website_blocklist.enabled", false, "refuse the sites below"),
     list("security.website_blocklist.domains", &[], "refused domains"),
     list("security.website_blocklist.shared_files", &[], "files with further refused domains"),
-    list("security.acked_advisories", &[], "security notices that were read"),
+    list("security.acked_advisories", &[], "security notices that were read").live(),
     flag("security.allow_lazy_installs", true, "install a tool's needs when it is first used"),
     flag("security.tirith_enabled", true, "has no effect: the external scanner is not used").inert(),
     text("security.tirith_path", "tirith", "has no effect: the external scanner is not used").inert(),

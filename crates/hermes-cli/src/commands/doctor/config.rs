@@ -1,13 +1,10 @@
 //! `config.yaml` and `.env`.
 
-use hermes_config::edit::change_dotenv;
-use hermes_config::{Config, ConfigError, Source, keys};
-use serde_json::Value;
+use hermes_config::edit::{change_config, change_dotenv};
+use hermes_config::{Config, ConfigError, Source, keys, migrate, structure_warnings};
 
 use super::findings::{Findings, State};
 use crate::Context;
-
-const VERSION_KEY: &str = "_config_version";
 
 /// A setting of old versions that overrides `agent.max_turns` in the reference.
 const STALE_VARIABLE: &str = "HERMES_MAX_ITERATIONS";
@@ -30,7 +27,7 @@ pub(super) fn check(context: &Context, findings: &mut Findings) -> Config {
     };
     if home.config_file().is_file() {
         findings.good("config.yaml can be read");
-        check_values(&config, findings);
+        check_values(context, &config, findings);
     } else {
         findings.good("no config.yaml; defaults apply");
     }
@@ -41,20 +38,31 @@ pub(super) fn check(context: &Context, findings: &mut Findings) -> Config {
     config
 }
 
-fn check_values(config: &Config, findings: &mut Findings) {
+fn check_values(context: &Context, config: &Config, findings: &mut Findings) {
     for error in config.misfits() {
         findings.bad(
             error.to_string(),
             "correct the value with `hermes config set`",
         );
     }
-    let known = Config::defaults().integer(VERSION_KEY).unwrap_or_default();
-    let version = config.raw().get(VERSION_KEY).and_then(Value::as_i64);
-    if let Some(version) = version.filter(|version| *version > known) {
+    let known = migrate::newest();
+    let version = migrate::version(config, &context.home);
+    if version > known {
         findings.warning(
             format!("config.yaml was written by a newer version (layout {version}, known {known})"),
             "update hermes",
         );
+    } else if version < known {
+        let migration = migrate::plan(config, &context.home);
+        findings.fixable(
+            State::Warning,
+            format!("config.yaml has the layout of version {version}, the newest is {known}"),
+            "`hermes config migrate`",
+            || change_config(&context.home, config.environment(), &migration.changes).map(|_| ()),
+        );
+    }
+    for warning in structure_warnings(config) {
+        findings.warning(warning, "correct it with `hermes config edit`");
     }
     let unread: Vec<&str> = keys()
         .iter()
