@@ -34,6 +34,9 @@ pub fn child_environment(config: &Config, home: &Home, of: ChildOf) -> Environme
             continue;
         }
         match text(config, key) {
+            Some(text) if key.name == "terminal.cwd" => {
+                environment.set(name, expand_tilde(text, home));
+            }
             Some(text) => environment.set(name, text),
             // A placeholder directory must not reach the child as a path.
             None if key.name == "terminal.cwd" => environment.remove(name),
@@ -81,4 +84,16 @@ fn text(config: &Config, key: &Key) -> Option<String> {
     };
     let placeholder = key.name == "terminal.cwd" && matches!(text.as_str(), "." | "auto" | "cwd");
     (!says_nothing && !placeholder).then_some(text)
+}
+
+fn expand_tilde(text: String, home: &Home) -> String {
+    match text.strip_prefix('~') {
+        Some("") => home.user_home().to_string_lossy().into_owned(),
+        Some(rest) if rest.starts_with('/') => home
+            .user_home()
+            .join(&rest[1..])
+            .to_string_lossy()
+            .into_owned(),
+        _ => text,
+    }
 }

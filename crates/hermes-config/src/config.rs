@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_home::{Environment, FileMode, Home, env, write_atomic};
+use hermes_home::{Environment, FileMode, FilePolicy, Home, env, write_atomic};
 use serde_json::{Map, Value};
 
 use crate::coerce::{coerce, expected};
@@ -136,8 +136,12 @@ impl Config {
             // Text that does not fit stays text: whoever reads the key is told.
             put(&mut effective, key.name, coerce(key, &text).unwrap_or(text));
             let source = match dotenv.variables.get(name) {
-                Some(_) => Source::DotEnv(name.to_owned()),
-                None => Source::Environment(name.to_owned()),
+                Some(_) => Source::DotEnv {
+                    name: name.to_owned(),
+                },
+                None => Source::Environment {
+                    name: name.to_owned(),
+                },
             };
             from_environment.insert(key.name, source);
         }
@@ -303,7 +307,7 @@ fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotEnv, ConfigE
     let file = home.env_file();
     let dotenv = dotenv::read(&file, environment)?;
     if let Some(text) = &dotenv.repaired
-        && !is_managed(home, environment)
+        && FilePolicy::of(environment, home).managed().is_none()
     {
         // On a disk that cannot be written the repair holds for this run only.
         if let Err(error) = write_atomic(&file, text.as_bytes(), FileMode::Keep) {
@@ -311,10 +315,6 @@ fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotEnv, ConfigE
         }
     }
     Ok(dotenv)
-}
-
-fn is_managed(home: &Home, environment: &Environment) -> bool {
-    environment.get_non_empty(env::MANAGED).is_some() || home.join(".managed").exists()
 }
 
 pub(crate) fn read_file(file: &PathBuf) -> Result<String, ConfigError> {

@@ -2,14 +2,17 @@
 
 use std::fmt;
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+use serde::Serialize;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "from", rename_all = "lowercase")]
 pub enum Source {
     /// The table.
     Default,
     /// A variable of the process.
-    Environment(String),
+    Environment { name: String },
     /// A variable of the home's `.env`.
-    DotEnv(String),
+    DotEnv { name: String },
     /// A line of `config.yaml`.
     File { line: usize },
     /// `-c key=value`.
@@ -20,8 +23,8 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Default => f.write_str("default"),
-            Source::Environment(name) => write!(f, "environment variable {name}"),
-            Source::DotEnv(name) => write!(f, ".env variable {name}"),
+            Source::Environment { name } => write!(f, "environment variable {name}"),
+            Source::DotEnv { name } => write!(f, ".env variable {name}"),
             Source::File { line } => write!(f, "config.yaml line {line}"),
             Source::Flag => f.write_str("command line"),
         }

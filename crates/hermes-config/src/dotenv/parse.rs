@@ -2,13 +2,15 @@
 //! may span lines, an unquoted one ends at ` #`, `$` means nothing here (see
 //! `interpolate`), and a line that makes no sense is skipped.
 
+use std::ops::Range;
+
 /// One assignment. A name without `=` has no value and sets nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub name: String,
     pub value: Option<String>,
-    /// One-based line on which it starts.
-    pub line: usize,
+    /// Where it stands in the text, with its line break.
+    pub span: Range<usize>,
 }
 
 /// Every assignment in order, and the lines that could not be read.
@@ -21,7 +23,7 @@ pub fn parse(text: &str) -> (Vec<Binding>, Vec<usize>) {
         match reader.binding() {
             Ok(Some(mut binding)) => {
                 let lead = text[start..].len() - skip_space(&text[start..]).len();
-                binding.line = line_of(text, start + lead);
+                binding.span = start + lead..reader.at;
                 bindings.push(binding);
             }
             Ok(None) => {}
@@ -73,7 +75,7 @@ impl<'a> Reader<'a> {
         Ok(name.map(|name| Binding {
             name,
             value,
-            line: 0,
+            span: 0..0,
         }))
     }
 

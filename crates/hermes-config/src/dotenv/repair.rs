@@ -56,8 +56,13 @@ fn assignments(line: &str) -> Vec<usize> {
         let found = (0..word.len()).find(|skip| {
             word_start + skip >= floor && word.is_char_boundary(*skip) && is_known(&word[*skip..])
         });
-        if let Some(skip) = found {
-            starts.push(word_start + skip);
+        let Some(skip) = found else { continue };
+        let start = word_start + skip;
+        let before = &line[..start];
+        // Part of an address, of a quoted text or of a comment: not pasted together.
+        let belongs = before.ends_with(['?', '&', '"', '\'', '$', '{']) || before.contains(" #");
+        if starts.is_empty() || !belongs {
+            starts.push(start);
         }
     }
     starts
@@ -87,6 +92,8 @@ mod tests {
             "# GLM_API_KEY=aOPENAI_BASE_URL=b\n",
             // One name inside a longer one is one name.
             "Z_AI_API_KEY=x\nKIMI_CODING_API_KEY=y\n",
+            "OPENAI_BASE_URL=https://x/?HF_TOKEN=abc\n",
+            "OPENAI_BASE_URL=x # or HF_TOKEN=abc\n",
             "",
         ] {
             assert_eq!(repair(text), None, "{text}");

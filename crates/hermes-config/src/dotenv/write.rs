@@ -1,5 +1,10 @@
 //! One line of `.env` at a time; the others stay byte for byte.
 
+use std::ops::Range;
+
+use hermes_home::Environment;
+
+use super::{parse, read_text};
 use crate::error::ConfigError;
 
 /// Names that would let a written value run code, or move the home, at the next start.
@@ -54,65 +59,85 @@ pub fn check_name(name: &str) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The text with `name` set to `value`: its first line is replaced, or one is added.
+/// The text with `name` set to `value`: its first assignment is replaced and others
+/// of the same name go, or a line is added.
 pub fn set(text: &str, name: &str, value: &str) -> Result<String, ConfigError> {
     check_name(name)?;
+    let value = value.replace(['\r', '\n', '\0'], "");
     let line_break = line_break(text);
-    let line = format!("{name}={}", quoted(value));
-    let mut out = String::with_capacity(text.len() + line.len() + 2);
-    let mut done = false;
-    for old in text.split_inclusive('\n') {
-        if !done && assigns(old, name) {
-            let end = old.len() - old.trim_end_matches(['\r', '\n']).len();
+    let line = format!("{name}={}", quoted(&value));
+    let mut places = spans(text, name).into_iter();
+    let changed = match places.next() {
+        Some(first) => {
+            let ending = &text[first.clone()];
+            let ending = &ending[ending.trim_end_matches(['\r', '\n']).len()..];
+            let mut out = format!("{}{line}{ending}", &text[..first.start]);
+            let mut from = first.end;
+            for other in places {
+                out.push_str(&text[from..other.start]);
+                from = other.end;
+            }
+            out.push_str(&text[from..]);
+            out
+        }
+        None => {
+            let mut out = text.to_owned();
+            if !out.is_empty() && !out.ends_with('\n') {
+                out.push_str(line_break);
+            }
             out.push_str(&line);
-            out.push_str(&old[old.len() - end..]);
-            done = true;
-        } else if !assigns(old, name) {
-            out.push_str(old);
-        }
-    }
-    if !done {
-        if !out.is_empty() && !out.ends_with('\n') {
             out.push_str(line_break);
+            out
         }
-        out.push_str(&line);
-        out.push_str(line_break);
-    }
-    Ok(out)
-}
-
-/// The text without any line that sets `name`; `None` when there is none.
-pub fn remove(text: &str, name: &str) -> Option<String> {
-    let kept: String = text
-        .split_inclusive('\n')
-        .filter(|line| !assigns(line, name))
-        .collect();
-    (kept.len() != text.len()).then_some(kept)
-}
-
-fn assigns(line: &str, name: &str) -> bool {
-    let line = line.trim_start_matches('\u{feff}').trim_start();
-    let line = match line.strip_prefix("export") {
-        Some(rest) if rest.starts_with([' ', '\t']) => rest.trim_start(),
-        _ => line,
     };
-    line.strip_prefix(name)
-        .is_some_and(|rest| rest.trim_start().starts_with('='))
+    // Whoever reads the file must find what was meant.
+    let read = read_text(&changed, &Environment::default());
+    if read.variables.get(name) != Some(value.as_str()) {
+        return Err(ConfigError::RefusedVariable {
+            name: name.to_owned(),
+            reason: "its value would be read back as another one, because `${…}` is replaced there or an earlier quote is not closed",
+        });
+    }
+    Ok(changed)
+}
+
+/// The text without any assignment of `name`; `None` when there is none.
+pub fn remove(text: &str, name: &str) -> Option<String> {
+    let places = spans(text, name);
+    if places.is_empty() {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for place in places {
+        out.push_str(&text[from..place.start]);
+        from = place.end;
+    }
+    out.push_str(&text[from..]);
+    Some(out)
+}
+
+/// Where `name` is assigned. A byte order mark belongs to no name.
+fn spans(text: &str, name: &str) -> Vec<Range<usize>> {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let shift = text.len() - body.len();
+    let (bindings, _) = parse(body);
+    bindings
+        .into_iter()
+        .filter(|binding| binding.name == name && binding.value.is_some())
+        .map(|binding| binding.span.start + shift..binding.span.end + shift)
+        .collect()
 }
 
 /// Bare where the reader takes it as it is, else in quotes.
 fn quoted(value: &str) -> String {
-    let value = value.replace(['\r', '\n'], "");
-    let bare = !value.contains("${")
-        && !value.starts_with(['\'', '"', '#'])
+    let bare = !value.starts_with(['\'', '"', '#'])
         && value.trim() == value
         && !value.contains(" #")
         && !value.contains("\t#");
     if bare {
-        return value;
+        return value.to_owned();
     }
-    // Within single quotes only `\\` and `\'` are escapes; interpolation still
-    // happens, so a literal `${` cannot be written and is left as it is.
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 

@@ -5,10 +5,10 @@ use super::key::{Default, Key, Type, flag, float, int, list, map, text, unset, w
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    with("model", Type::Any, Default::String(""), "model id, or a map with the keys below"),
-    unset("model.default", Type::String, "model id that answers by default"),
-    unset("model.model", Type::String, "older name of `model.default`"),
-    unset("model.provider", Type::String, "provider id; empty means that one is found by its key"),
+    with("model", Type::Any, Default::String(""), "model id, or a map with the keys of the section `model`").live(),
+    unset("model.default", Type::String, "model id that answers by default").live(),
+    unset("model.model", Type::String, "older name of `model.default`").live(),
+    unset("model.provider", Type::String, "provider id; empty means that one is found by its key").live(),
     unset("model.base_url", Type::String, "address of the endpoint, for custom providers"),
     unset("model.api_key", Type::String, "key for that endpoint; better kept in `.env`").secret(),
     unset("model.api_mode", Type::String, "wire format to speak, when it cannot be told from the address"),

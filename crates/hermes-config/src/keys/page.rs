@@ -20,24 +20,29 @@ This page is made from the table in `crates/hermes-config/src/keys`.
 
 /// The page as Markdown.
 pub fn page() -> String {
-    let mut out = INTRO.to_owned();
-    let mut section = None;
+    let mut sections: Vec<(&str, Vec<&Key>)> = vec![("", Vec::new())];
     for key in keys() {
-        let this = section_of(key.name);
-        if section != Some(this) {
-            section = Some(this);
-            let title = if this.is_empty() { "Top level" } else { this };
-            let _ = write!(
-                out,
-                "\n## {title}\n\n| Key | Type | Default | Variable | Meaning |\n|---|---|---|---|---|\n"
-            );
+        let name = section_of(key.name);
+        match sections.iter_mut().find(|(section, _)| *section == name) {
+            Some((_, keys)) => keys.push(key),
+            None => sections.push((name, vec![key])),
         }
-        row(key, &mut out);
+    }
+    let mut out = INTRO.to_owned();
+    for (name, keys) in sections {
+        let title = if name.is_empty() { "Top level" } else { name };
+        let _ = write!(
+            out,
+            "\n## {title}\n\n| Key | Type | Default | Variable | Meaning |\n|---|---|---|---|---|\n"
+        );
+        for key in keys {
+            row(key, &mut out);
+        }
     }
     out
 }
 
-/// Keys are grouped by their first part; those without a dot stand alone.
+/// Keys are grouped by their first part; those without a dot come first.
 fn section_of(name: &str) -> &str {
     name.split_once('.').map_or("", |(section, _)| section)
 }

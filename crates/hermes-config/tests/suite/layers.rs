@@ -53,12 +53,16 @@ fn each_layer_overrules_the_one_below_it_for_that_key_only() {
     assert_eq!(config.integer("terminal.timeout").unwrap(), 33);
     assert_eq!(
         config.source("terminal.timeout"),
-        Source::DotEnv("TERMINAL_TIMEOUT".into())
+        Source::DotEnv {
+            name: "TERMINAL_TIMEOUT".into()
+        }
     );
     assert_eq!(config.string("terminal.docker_image").unwrap(), "alpine");
     assert_eq!(
         config.source("terminal.docker_image"),
-        Source::Environment("TERMINAL_DOCKER_IMAGE".into())
+        Source::Environment {
+            name: "TERMINAL_DOCKER_IMAGE".into()
+        }
     );
     assert_eq!(config.integer("agent.max_turns").unwrap(), 7);
     assert_eq!(config.source("agent.max_turns"), Source::Flag);

@@ -1,3 +1,5 @@
+mod child;
+mod dotenv;
 mod edit;
 mod edit_properties;
 mod layers;

@@ -102,7 +102,7 @@ fn print_json(
     let sources: serde_json::Map<String, Value> = config
         .settings(which)
         .into_iter()
-        .map(|setting| (setting.path, setting.source.to_string().into()))
+        .map(|setting| (setting.path, json!(setting.source)))
         .collect();
     out.json(&json!({
         "paths": {
