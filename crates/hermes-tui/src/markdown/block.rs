@@ -21,7 +21,16 @@ pub(super) fn render(text: &str, page: &Page) -> Vec<Line<'static>> {
         renderer.event(event);
     }
     renderer.flush_text();
-    renderer.lines
+    let mut lines = renderer.lines;
+    // A block without text left only its gap behind.
+    while lines.last().is_some_and(is_blank) {
+        lines.pop();
+    }
+    lines
+}
+
+fn is_blank(line: &Line<'_>) -> bool {
+    line.spans.iter().all(|span| span.content.trim().is_empty())
 }
 
 /// What surrounds the text at this point, outermost first.
@@ -241,7 +250,7 @@ impl<'p> Renderer<'p> {
 
     fn gap(&mut self) {
         self.flush_text();
-        if self.separate && !self.lines.is_empty() {
+        if self.separate && self.lines.last().is_some_and(|line| !is_blank(line)) {
             let (first, _) = self.prefixes(false);
             self.lines.push(Line::from(first));
             self.separate = false;

@@ -90,7 +90,9 @@ impl MarkdownStream {
         }
         let mut depth = 0_usize;
         let mut last = 0;
-        for (event, range) in parser(&self.pending).into_offset_iter() {
+        // What an unfinished line will be is not known yet: `|` may be a row or a paragraph.
+        let whole_lines = self.pending.rfind('\n').map_or(0, |at| at + 1);
+        for (event, range) in parser(&self.pending[..whole_lines]).into_offset_iter() {
             match event {
                 Event::Start(_) => {
                     if depth == 0 {
