@@ -149,6 +149,7 @@ impl Config {
         let mut flags = Vec::new();
         for (path, text) in overrides {
             let value = flag_value(path, text)?;
+            check_way(&effective, &document, path)?;
             put(&mut effective, path, value.clone());
             flags.push((path.clone(), value));
         }
@@ -429,6 +430,26 @@ fn flag_value(path: &str, text: &str) -> Result<Value, ConfigError> {
             suggestion: suggestion(path),
         }),
     }
+}
+
+/// A flag must not cover up that its section is no section: the other keys of that
+/// section would then quietly be at their defaults.
+fn check_way(effective: &Value, document: &Document, path: &str) -> Result<(), ConfigError> {
+    for (end, _) in path.match_indices('.') {
+        match at(effective, &path[..end]) {
+            None | Some(Value::Null | Value::Object(_) | Value::Array(_)) => {}
+            Some(value) => {
+                let line = line_of(document, &path[..end]).unwrap_or(1);
+                return Err(ConfigError::wrong_type(
+                    &path[..end],
+                    format!("`{value}`"),
+                    &Source::File { line },
+                    format!("a section with keys such as `{path}`"),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A value without a type in the table, as YAML would read it on one line.

@@ -79,13 +79,23 @@ impl Config {
             .collect()
     }
 
-    /// Every key of the table whose value does not fit its type.
+    /// Everything that does not fit its type: sections that are none, and keys.
     pub fn misfits(&self) -> Vec<ConfigError> {
-        crate::keys()
-            .iter()
-            .filter(|key| self.is_set(key.name))
-            .filter_map(|key| self.checked(key.name).err())
-            .collect()
+        let mut misfits: Vec<ConfigError> = Vec::new();
+        for row in crate::keys() {
+            let error = match self.check_parents(row.name) {
+                Err(error) => Some(error),
+                Ok(()) if self.is_set(row.name) => self.checked(row.name).err(),
+                Ok(()) => None,
+            };
+            // One section in the wrong shape stands for all of its keys.
+            if let Some(error) = error
+                && !misfits.iter().any(|known| same_key(known, &error))
+            {
+                misfits.push(error);
+            }
+        }
+        misfits
     }
 
     fn converted<T>(
@@ -117,6 +127,10 @@ impl Config {
             return Ok(Some(value.clone()));
         };
         match coerce(row, value) {
+            // Where only some words count, none is as good as unset.
+            Some(Value::String(text)) if text.is_empty() && !row.choices.is_empty() => {
+                Ok(row.default.value())
+            }
             Some(value) => Ok(Some(value)),
             None => Err(ConfigError::wrong_type(
                 path,
@@ -163,6 +177,14 @@ impl Source {
     pub fn is_explicit(&self) -> bool {
         *self != Source::Default
     }
+}
+
+fn same_key(left: &ConfigError, right: &ConfigError) -> bool {
+    matches!(
+        (left, right),
+        (ConfigError::WrongType { key: left, .. }, ConfigError::WrongType { key: right, .. })
+            if left == right
+    )
 }
 
 fn missing(path: &str) -> ConfigError {

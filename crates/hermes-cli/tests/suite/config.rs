@@ -570,3 +570,60 @@ fn two_writers_at_once_lose_nothing() {
     let tree = tree(&scratch.read("config.yaml"));
     assert_eq!(tree["probe"].as_object().unwrap().len(), 8);
 }
+
+#[test]
+fn a_section_that_is_none_is_said_by_check_and_not_covered_by_a_flag() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", "terminal: docker\n");
+    let check = scratch.ok(["config", "check"]);
+    let lines = check
+        .lines()
+        .filter(|line| line.contains("`terminal` is `docker`"));
+    assert_eq!(lines.count(), 1, "{check}");
+    let ran = scratch.run([
+        "config",
+        "get",
+        "terminal.timeout",
+        "-c",
+        "terminal.timeout=5",
+    ]);
+    assert_eq!(ran.code, 1, "{ran:#?}");
+    assert!(ran.stderr.contains("`terminal`"), "{ran:#?}");
+}
+
+#[test]
+fn an_env_file_in_an_older_encoding_keeps_its_bytes() {
+    let scratch = Scratch::new();
+    scratch.write(".env", b"NAME=caf\xe9\n");
+    scratch.ok(["config", "set", "HF_TOKEN", "hf_0123456789"]);
+    let bytes = std::fs::read(scratch.home().join(".env")).unwrap();
+    assert_eq!(bytes, b"NAME=caf\xe9\nHF_TOKEN=hf_0123456789\n");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_said() {
+    let scratch = Scratch::new();
+    let output = scratch
+        .command(["config", "set", "a", "1"])
+        .env("HERMES_HOME", "/proc/hermes-home")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("cannot write /proc/hermes-home"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_pasted_look_alike_letter_is_dropped_and_said() {
+    let scratch = Scratch::new();
+    scratch.write(".env", "FAL_KEY=к0123456789abcdef\n");
+    let ran = scratch.run(["config", "show"]);
+    assert!(ran.stdout.contains("0123...cdef"), "{ran:#?}");
+    assert!(
+        ran.stderr.contains("`FAL_KEY`") && ran.stderr.contains("outside ASCII"),
+        "{ran:#?}"
+    );
+}

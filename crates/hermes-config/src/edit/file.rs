@@ -53,7 +53,7 @@ pub fn change_config(
     if text == before {
         return Ok(Applied::Unchanged);
     }
-    write(&file, &text, &policy)?;
+    write(&file, text.as_bytes(), &policy)?;
     Ok(Applied::Written)
 }
 
@@ -93,19 +93,14 @@ pub fn change_dotenv(
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(ConfigError::Unreadable { file, error }),
     };
-    let before = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        ConfigError::Broken {
-            file: file.clone(),
-            line: error.as_bytes()[..at]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count()
-                + 1,
-            column: 1,
-            reason: "the file is not UTF-8 text".to_owned(),
-        }
-    })?;
+    // A file in an older encoding keeps it: every byte is one character.
+    let (before, older) = match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (
+            error.as_bytes().iter().map(|b| char::from(*b)).collect(),
+            true,
+        ),
+    };
     let mut text = dotenv::repair(&before).unwrap_or_else(|| before.clone());
     for (name, value) in changes {
         text = match value {
@@ -116,7 +111,18 @@ pub fn change_dotenv(
     if text == before {
         return Ok(Applied::Unchanged);
     }
-    write(&file, &text, &policy)?;
+    let bytes = if older {
+        let bytes: Result<Vec<u8>, _> = text.chars().map(|c| u8::try_from(u32::from(c))).collect();
+        bytes.map_err(|_| ConfigError::Broken {
+            file: file.clone(),
+            line: 1,
+            column: 1,
+            reason: "the file is not UTF-8 text and cannot hold the new value".to_owned(),
+        })?
+    } else {
+        text.into_bytes()
+    };
+    write(&file, &bytes, &policy)?;
     Ok(Applied::Written)
 }
 
@@ -172,12 +178,10 @@ fn lock(home: &Home, name: &str) -> Result<Lock, ConfigError> {
         .map_err(|error| ConfigError::Unwritable { file, error })
 }
 
-fn write(file: &Path, text: &str, policy: &FilePolicy) -> Result<(), ConfigError> {
-    write_atomic(file, text.as_bytes(), policy.secret_file()).map_err(|error| {
-        ConfigError::Unwritable {
-            file: file.to_owned(),
-            error,
-        }
+fn write(file: &Path, content: &[u8], policy: &FilePolicy) -> Result<(), ConfigError> {
+    write_atomic(file, content, policy.secret_file()).map_err(|error| ConfigError::Unwritable {
+        file: file.to_owned(),
+        error,
     })?;
     policy.adopt(file);
     Ok(())

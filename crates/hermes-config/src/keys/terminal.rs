@@ -42,5 +42,5 @@ pub(super) const KEYS: &[Key] = &[
     unset("terminal.sandbox_dir", Type::String, "directory for what sandboxes keep; empty means `sandboxes` in the home").bridged_if_set("TERMINAL_SANDBOX_DIR").mirrored(),
     unset("terminal.sudo_password", Type::String, "password for sudo in commands; better kept in `.env`").secret().bridged_if_set("SUDO_PASSWORD"),
     flag("terminal.persistent_shell", true, "has no effect: every command runs in a shell that keeps its state").bridged("TERMINAL_PERSISTENT_SHELL").mirrored().inert(),
-    with("terminal.env_type", Type::String, Default::Unset, "older name of `terminal.backend`").inert(),
+    with("terminal.env_type", Type::String, Default::Unset, "older name of `terminal.backend`").live(),
 ];

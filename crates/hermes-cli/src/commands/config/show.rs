@@ -3,7 +3,9 @@
 
 use std::io::Write;
 
-use hermes_config::{Config, ConfigError, Setting, Which, as_text, mask, masked, migrate};
+use hermes_config::{
+    Config, ConfigError, Setting, Which, as_text, mask, masked, migrate, structure_warnings,
+};
 use serde_json::{Value, json};
 
 use crate::output::{Column, Table};
@@ -56,6 +58,9 @@ pub(super) fn run(args: &ShowArgs, context: &Context, out: &mut Out) -> Result<E
 }
 
 fn warn(config: &Config, out: &mut Out) {
+    for warning in structure_warnings(config) {
+        out.warning(&warning);
+    }
     for misfit in config.misfits() {
         out.warning(&misfit.to_string());
     }
@@ -179,6 +184,7 @@ impl Summary<'_> {
     }
 
     fn line(&mut self, label: &str, value: &str) -> Result<(), CommandError> {
+        let value = value.replace(char::is_control, " ");
         writeln!(self.out, "  {:<17} {value}", format!("{label}:"))?;
         Ok(())
     }
