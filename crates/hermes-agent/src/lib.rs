@@ -3,7 +3,23 @@
 //! A front end sends inputs and reads [`hermes_types::TurnEvent`]s. Nothing here
 //! prints, reads the environment or knows who listens.
 
+mod agent;
+pub mod compress;
+mod control;
+mod conversation;
 pub mod demo;
 pub mod guardrails;
+mod history;
+pub mod prompt;
 pub mod repair;
 pub mod scrub;
+mod session;
+mod setup;
+pub mod spend;
+mod turn;
+
+pub use agent::Agent;
+pub use control::{Control, EVENT_QUEUE, Events};
+pub use conversation::{Conversation, SendError};
+pub use session::Resumed;
+pub use setup::{Options, Setup};

@@ -27,6 +27,12 @@ pub trait Model: Send + Sync {
     /// What this usage costs by the price list; `Unknown` when no price is known.
     fn cost(&self, usage: &Usage) -> Cost;
 
+    /// Answers of the model in use are worthless: move on to the next one of a
+    /// fallback chain. `false` when there is none.
+    fn fall_back(&self) -> bool {
+        false
+    }
+
     /// A new turn of the user begins: a fallback chain returns to its first model.
     fn begin_turn(&self) {}
 }

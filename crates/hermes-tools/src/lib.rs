@@ -5,8 +5,10 @@
 //! products that bring tools of their own.
 
 pub mod approval;
+pub mod builtin;
 pub mod coerce;
 pub mod concurrency;
+pub mod limits;
 pub mod patch;
 pub mod preview;
 mod registry;
@@ -14,6 +16,7 @@ mod state;
 mod tool;
 pub mod toolsets;
 
+pub use builtin::TodoList;
 pub use concurrency::Concurrency;
 pub use registry::Registry;
 pub use state::{StateError, StateHandle};

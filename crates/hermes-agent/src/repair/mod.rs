@@ -9,5 +9,6 @@ mod names;
 
 pub use arguments::{Arguments, looks_cut_off, read_arguments};
 pub use canonical::canonical;
-pub use history::{PLACEHOLDER, mend, missing_results, wire};
+pub(crate) use history::push_user;
+pub use history::{PLACEHOLDER, UNREADABLE, mend, missing_results, wire};
 pub use names::closest_tool;

@@ -1,7 +1,3 @@
-mod auth;
 mod classify;
 mod decode;
 mod encode;
-mod fallback;
-mod ladder;
-mod support;

@@ -16,9 +16,7 @@
 
 mod guard;
 mod open;
-mod repair;
 mod transaction;
 
 pub use guard::release;
 pub use open::{Access, Database, Pragmas, Synchronous};
-pub use repair::{Damaged, Repaired, repair};

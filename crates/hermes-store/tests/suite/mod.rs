@@ -4,6 +4,5 @@ mod kill;
 mod migration;
 mod peers;
 mod properties;
-mod repair;
 mod state;
 mod support;

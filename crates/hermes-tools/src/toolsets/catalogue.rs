@@ -248,7 +248,7 @@ pub const TOOLSETS: &[Toolset] = &[
 ];
 
 /// Names that older configurations use.
-pub const LEGACY: &[(&str, &str)] = &[
+pub(super) const LEGACY: &[(&str, &str)] = &[
     ("web_tools", "web"),
     ("terminal_tools", "terminal"),
     ("vision_tools", "vision"),

@@ -1,0 +1,120 @@
+//! A conversation as front ends see it: inputs go in, events come out. It runs as
+//! a task of its own; controls work while a turn runs.
+
+use std::sync::Arc;
+
+use hermes_types::{Asked, Content, Interrupt, SessionId, TurnEvent};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::agent::Agent;
+use crate::control::{Control, Events};
+
+/// Messages that may wait for the running turn to end.
+const INBOX: usize = 32;
+
+enum Input {
+    Message(Content),
+    Compress(Option<String>),
+    Close,
+}
+
+/// The handle. Dropping it ends the conversation after the running turn.
+pub struct Conversation {
+    inbox: mpsc::Sender<Input>,
+    control: Arc<Control>,
+    task: JoinHandle<Agent>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    #[error("too many messages are waiting")]
+    Full,
+    #[error("the conversation has ended")]
+    Ended,
+}
+
+impl Conversation {
+    /// Starts the task. `make` builds the agent around the controls and events.
+    pub fn start(
+        make: impl FnOnce(Arc<Control>, Events) -> Agent,
+    ) -> (Self, mpsc::Receiver<TurnEvent>) {
+        let control = Arc::new(Control::default());
+        let (events, receiver) = Events::channel();
+        let agent = make(Arc::clone(&control), events);
+        (Self::spawn(agent, control), receiver)
+    }
+
+    /// Starts the task around an agent that was built before.
+    pub fn spawn(agent: Agent, control: Arc<Control>) -> Self {
+        let (inbox, inputs) = mpsc::channel(INBOX);
+        let task = tokio::spawn(run(agent, inputs));
+        Self {
+            inbox,
+            control,
+            task,
+        }
+    }
+
+    /// Queues a message; its turn starts when the one before has ended.
+    pub fn send(&self, content: impl Into<Content>) -> Result<(), SendError> {
+        self.put(Input::Message(content.into()))
+    }
+
+    /// Condenses the conversation when the running turn has ended.
+    pub fn compress(&self, topic: Option<String>) -> Result<(), SendError> {
+        self.put(Input::Compress(topic))
+    }
+
+    fn put(&self, input: Input) -> Result<(), SendError> {
+        self.inbox.try_send(input).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => SendError::Full,
+            mpsc::error::TrySendError::Closed(_) => SendError::Ended,
+        })
+    }
+
+    pub fn interrupt(&self, why: Interrupt) {
+        self.control.interrupt(why);
+    }
+
+    pub fn steer(&self, text: &str) {
+        self.control.steer(text);
+    }
+
+    pub fn answer(&self, asked: Asked) -> bool {
+        self.control.answer(asked)
+    }
+
+    pub fn control(&self) -> Arc<Control> {
+        Arc::clone(&self.control)
+    }
+
+    /// Ends the conversation after what is queued and returns where it stood.
+    pub async fn close(self) -> Option<SessionId> {
+        let _ = self.inbox.send(Input::Close).await;
+        let agent = self.task.await.ok()?;
+        Some(agent.session_id().clone())
+    }
+}
+
+async fn run(mut agent: Agent, mut inputs: mpsc::Receiver<Input>) -> Agent {
+    while let Some(input) = inputs.recv().await {
+        match input {
+            Input::Message(content) => {
+                agent.turn(content).await;
+            }
+            Input::Compress(topic) => match agent.compress_now(topic.as_deref()).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    agent
+                        .events
+                        .notice("there is nothing to condense yet")
+                        .await
+                }
+                Err(error) => agent.events.notice(error.to_string()).await,
+            },
+            Input::Close => break,
+        }
+    }
+    agent
+}

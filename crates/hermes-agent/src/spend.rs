@@ -1,0 +1,324 @@
+//! Limits on money and tokens: per turn, per session, per day. The day's counter
+//! lives in the root home's database, so all profiles, processes and subagents
+//! share it. A call reserves its estimate before it is sent and settles the
+//! difference after it; a process that dies in between leaves the estimate
+//! counted, which errs on the side of the limit.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hermes_home::Clock;
+use hermes_store::{StateDb, StoreError};
+use hermes_tools::{StateError, StateHandle};
+use hermes_types::{Cost, CostStatus, SessionId, Usage};
+use serde::{Deserialize, Serialize};
+
+/// What may be spent; `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limit {
+    pub usd: Option<f64>,
+    pub tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SpendLimits {
+    pub per_turn: Limit,
+    pub per_session: Limit,
+    pub per_day: Limit,
+}
+
+impl SpendLimits {
+    fn any(&self) -> bool {
+        [self.per_turn, self.per_session, self.per_day]
+            .iter()
+            .any(|limit| limit.usd.is_some() || limit.tokens.is_some())
+    }
+
+    fn counts_money(&self) -> bool {
+        [self.per_turn, self.per_session, self.per_day]
+            .iter()
+            .any(|limit| limit.usd.is_some())
+    }
+}
+
+/// What was spent, or is about to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Amount {
+    pub usd: f64,
+    pub tokens: f64,
+}
+
+impl Amount {
+    pub fn of(usage: &Usage, cost: &Cost) -> Self {
+        Self {
+            // An unknown price binds nothing; only tokens count then.
+            usd: match cost.status {
+                CostStatus::Actual | CostStatus::Estimated => cost.usd,
+                CostStatus::Included | CostStatus::Unknown => 0.0,
+            },
+            tokens: usage.total() as f64,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            usd: self.usd + other.usd,
+            tokens: self.tokens + other.tokens,
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            usd: self.usd - other.usd,
+            tokens: self.tokens - other.tokens,
+        }
+    }
+}
+
+/// Which limit was reached, in words that say what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub struct Reached {
+    scope: Scope,
+    limit: Limit,
+    spent: Amount,
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, key) = match self.scope {
+            Scope::Turn => ("this turn", "budget.per_turn"),
+            Scope::Session => ("this session", "budget.per_session"),
+            Scope::Day => ("today", "budget.per_day"),
+        };
+        write!(f, "the budget for {what} is used up: ")?;
+        match (self.limit.usd, self.limit.tokens) {
+            (Some(usd), None) => write!(f, "${:.4} of ${usd:.2}", self.spent.usd)?,
+            (None, Some(tokens)) => write!(f, "{:.0} of {tokens} tokens", self.spent.tokens)?,
+            (Some(usd), Some(tokens)) => write!(
+                f,
+                "${:.4} of ${usd:.2}, {:.0} of {tokens} tokens",
+                self.spent.usd, self.spent.tokens
+            )?,
+            (None, None) => {}
+        }
+        write!(f, "; raise {key} and resume the session to go on")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Turn,
+    Session,
+    Day,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SpendError {
+    #[error(transparent)]
+    Reached(#[from] Reached),
+    #[error("the budget counters cannot be read: {0}")]
+    State(#[from] StateError),
+}
+
+/// Shared by a conversation and everything it starts.
+#[derive(Clone, Default)]
+pub struct Spend {
+    inner: Option<Arc<Inner>>,
+}
+
+struct Inner {
+    limits: SpendLimits,
+    /// The root home's database.
+    ledger: Option<StateHandle>,
+    clock: Clock,
+    turn: Mutex<Amount>,
+    session: Mutex<Option<String>>,
+    told_unknown_price: AtomicBool,
+}
+
+/// An estimate that is counted until it is settled.
+#[must_use = "settle it, or the estimate stays counted"]
+pub struct Reservation {
+    inner: Option<Arc<Inner>>,
+    amount: Amount,
+    keys: Vec<String>,
+}
+
+impl Spend {
+    /// Without limits nothing is counted at all.
+    pub fn unlimited() -> Self {
+        Self::default()
+    }
+
+    pub fn new(limits: SpendLimits, ledger: Option<StateHandle>, clock: Clock) -> Self {
+        Self {
+            inner: limits.any().then(|| {
+                Arc::new(Inner {
+                    limits,
+                    ledger,
+                    clock,
+                    turn: Mutex::default(),
+                    session: Mutex::default(),
+                    told_unknown_price: AtomicBool::new(false),
+                })
+            }),
+        }
+    }
+
+    /// A person's turn begins; what subagents spend in it counts as its own.
+    pub fn begin_turn(&self, session: &SessionId) {
+        if let Some(inner) = &self.inner {
+            *lock(&inner.turn) = Amount::default();
+            lock(&inner.session).get_or_insert_with(|| session_key(session));
+        }
+    }
+
+    /// Names the counter of a session that was continued: its lineage's root.
+    pub fn of_lineage(&self, root: &SessionId) {
+        if let Some(inner) = &self.inner {
+            *lock(&inner.session) = Some(session_key(root));
+        }
+    }
+
+    /// Whether a limit in dollars cannot bind because no price is known; true once.
+    pub fn should_tell_unknown_price(&self, cost: &Cost) -> bool {
+        cost.status == CostStatus::Unknown
+            && self.inner.as_ref().is_some_and(|inner| {
+                inner.limits.counts_money()
+                    && !inner.told_unknown_price.swap(true, Ordering::Relaxed)
+            })
+    }
+
+    /// Counts the estimate, or says which limit it would pass.
+    pub async fn reserve(&self, estimate: Amount) -> Result<Reservation, SpendError> {
+        let Some(inner) = &self.inner else {
+            return Ok(Reservation {
+                inner: None,
+                amount: estimate,
+                keys: Vec::new(),
+            });
+        };
+        {
+            let mut turn = lock(&inner.turn);
+            check(Scope::Turn, inner.limits.per_turn, *turn, estimate)?;
+            *turn = turn.plus(estimate);
+        }
+        let mut reservation = Reservation {
+            inner: Some(Arc::clone(inner)),
+            amount: estimate,
+            keys: Vec::new(),
+        };
+        let session = lock(&inner.session).clone();
+        let day = format!("budget:day:{}", inner.clock.now_local().format("%Y-%m-%d"));
+        let wanted = [
+            (Scope::Session, inner.limits.per_session, session),
+            (Scope::Day, inner.limits.per_day, Some(day)),
+        ];
+        for (scope, limit, key) in wanted {
+            let (Some(ledger), Some(key)) = (&inner.ledger, key) else {
+                continue;
+            };
+            if limit == Limit::default() {
+                continue;
+            }
+            let name = key.clone();
+            let outcome = ledger
+                .run(move |database| {
+                    let mut outcome = Ok(());
+                    change(database, &name, |current| {
+                        outcome = check(scope, limit, current, estimate);
+                        if outcome.is_ok() {
+                            current.plus(estimate)
+                        } else {
+                            current
+                        }
+                    })?;
+                    Ok(outcome)
+                })
+                .await;
+            match outcome {
+                Ok(Ok(())) => reservation.keys.push(key),
+                Ok(Err(reached)) => {
+                    reservation.settle(Amount::default()).await?;
+                    return Err(reached.into());
+                }
+                Err(error) => {
+                    reservation.settle(Amount::default()).await?;
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(reservation)
+    }
+}
+
+impl Reservation {
+    /// Replaces the estimate by what was really spent.
+    pub async fn settle(self, actual: Amount) -> Result<(), StateError> {
+        let Some(inner) = &self.inner else {
+            return Ok(());
+        };
+        let difference = actual.minus(self.amount);
+        {
+            let mut turn = lock(&inner.turn);
+            *turn = turn.plus(difference);
+        }
+        let (Some(ledger), false) = (&inner.ledger, self.keys.is_empty()) else {
+            return Ok(());
+        };
+        let keys = self.keys.clone();
+        ledger
+            .run(move |database| {
+                for key in &keys {
+                    change(database, key, |current| current.plus(difference))?;
+                }
+                Ok(())
+            })
+            .await
+    }
+}
+
+fn session_key(session: &SessionId) -> String {
+    format!("budget:session:{session}")
+}
+
+fn change(
+    database: &StateDb,
+    key: &str,
+    edit: impl FnOnce(Amount) -> Amount,
+) -> Result<(), StoreError> {
+    database
+        .update_meta(key, |text| {
+            // A counter that cannot be read starts again; it is ours alone.
+            let current = text
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default();
+            Ok(serde_json::to_string(&edit(current)).ok())
+        })
+        .map(drop)
+}
+
+/// A call may start as long as its estimate still fits.
+fn check(scope: Scope, limit: Limit, spent: Amount, estimate: Amount) -> Result<(), Reached> {
+    let next = spent.plus(estimate);
+    let over = limit.usd.is_some_and(|usd| next.usd > usd)
+        || limit
+            .tokens
+            .is_some_and(|tokens| next.tokens > tokens as f64);
+    if over {
+        Err(Reached {
+            scope,
+            limit,
+            spent,
+        })
+    } else {
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,466 @@
+//! One turn: from a person's message to the answer. The order of steps is the
+//! promise of this module: what a step produced is on disk before the next one
+//! starts, and an interrupt is noticed between and within all of them.
+
+mod ask;
+mod batch;
+mod finish;
+mod judge;
+mod mutations;
+mod response;
+mod result;
+mod words;
+
+use hermes_tools::StateError;
+use hermes_types::{Content, Cost, CostStatus, Message, Role, TurnEvent, TurnOutcome, Usage};
+
+use crate::agent::Agent;
+use crate::guardrails::Guardrails;
+use crate::repair::closest_tool;
+use crate::spend::SpendError;
+
+use ask::Failure;
+use batch::guidance_note;
+use finish::End;
+use judge::{Facts, Tries, Verdict, judge};
+use mutations::Mutations;
+use response::{Finish, Response};
+
+/// A session that cannot be written ends the turn: going on would be lost work.
+pub(crate) type Broken = StateError;
+
+/// What lives for one turn.
+pub(crate) struct Running {
+    tries: Tries,
+    guardrails: Guardrails,
+    mutations: Mutations,
+    iterations: u32,
+    api_calls: u32,
+    usage: Usage,
+    cost: Cost,
+    /// Pieces of an answer that was cut and continued.
+    pieces: Vec<String>,
+    housekeeping_text: Option<String>,
+    used_tools: bool,
+    halted: Option<(&'static str, u32)>,
+    compressions: u32,
+    /// Room for the next answer, when it differs from the configured one.
+    max_output_tokens: Option<u32>,
+}
+
+impl Running {
+    pub(crate) fn new(agent: &Agent) -> Self {
+        Self {
+            tries: Tries::default(),
+            guardrails: Guardrails::new(agent.setup.options.guardrails),
+            mutations: Mutations::default(),
+            iterations: 0,
+            api_calls: 0,
+            usage: Usage::default(),
+            cost: Cost::default(),
+            pieces: Vec::new(),
+            housekeeping_text: None,
+            used_tools: false,
+            halted: None,
+            compressions: 0,
+            max_output_tokens: None,
+        }
+    }
+
+    /// Code that calls tools itself does not use up a round.
+    fn refund(&mut self) {
+        self.iterations = self.iterations.saturating_sub(1);
+    }
+
+    /// A call beside the conversation, such as one for a summary.
+    pub(crate) fn spent(&mut self, usage: Usage, cost: Cost) {
+        self.api_calls += 1;
+        self.add(usage, cost);
+    }
+
+    fn add(&mut self, usage: Usage, cost: Cost) {
+        self.usage += usage;
+        self.cost = sum(self.cost, cost);
+    }
+
+    /// The whole text when an answer came in pieces.
+    fn joined(&mut self, last: &str) -> String {
+        let mut text = self.pieces.concat();
+        self.pieces.clear();
+        text.push_str(last);
+        text
+    }
+}
+
+/// Money adds up; what is known least decides how sure the sum is.
+fn sum(one: Cost, other: Cost) -> Cost {
+    let status = match (one.status, other.status) {
+        (CostStatus::Unknown, status) | (status, CostStatus::Unknown)
+            if one.usd + other.usd == 0.0 =>
+        {
+            status
+        }
+        (CostStatus::Unknown, _) | (_, CostStatus::Unknown) => CostStatus::Unknown,
+        (CostStatus::Estimated, _) | (_, CostStatus::Estimated) => CostStatus::Estimated,
+        (CostStatus::Actual, _) | (_, CostStatus::Actual) => CostStatus::Actual,
+        _ => CostStatus::Included,
+    };
+    Cost {
+        usd: one.usd + other.usd,
+        status,
+    }
+}
+
+impl Agent {
+    /// Runs one turn to its end. Never fails: what went wrong is in the outcome.
+    pub async fn turn(&mut self, input: impl Into<Content>) -> TurnOutcome {
+        let mut turn = Running::new(self);
+        let end = match self.run_turn(input.into(), &mut turn).await {
+            Ok(end) => end,
+            Err(error) => End::failed(format!("the session cannot be stored: {error}")),
+        };
+        self.history.clear_transient();
+        let outcome = self.outcome(end, turn);
+        self.control.clear();
+        self.events
+            .send(TurnEvent::Finished {
+                outcome: outcome.clone(),
+            })
+            .await;
+        outcome
+    }
+
+    async fn run_turn(&mut self, input: Content, turn: &mut Running) -> Result<End, Broken> {
+        self.setup.model.begin_turn();
+        self.start(input).await?;
+        self.compress_before_turn(turn).await?;
+        loop {
+            if self.control.interrupted().is_some() {
+                return Ok(End::interrupted(String::new()));
+            }
+            if turn.iterations >= self.setup.options.max_iterations {
+                return self.sum_up(turn).await;
+            }
+            turn.iterations += 1;
+            self.deliver_guidance().await?;
+            let response = match self.ask_with_recovery(turn).await? {
+                Ok(response) => response,
+                Err(end) => return Ok(end),
+            };
+            if let Some(end) = self.act_on(response, turn).await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// The user's message is on disk and the prompt is fixed before anything else.
+    async fn start(&mut self, input: Content) -> Result<(), Broken> {
+        self.prepare_session().await?;
+        self.setup.spend.begin_turn(&self.session.id);
+        self.keep(Message::user(input)).await?;
+        self.events
+            .send(TurnEvent::Started {
+                session: self.session.id.clone(),
+            })
+            .await;
+        Ok(())
+    }
+
+    /// Stores a message and takes it into the history.
+    pub(crate) async fn keep(&mut self, message: Message) -> Result<(), Broken> {
+        let row = self.session.append(message.clone()).await?;
+        self.history.push(message, row);
+        Ok(())
+    }
+
+    /// Guidance goes below the newest tool result; anywhere else it would break the
+    /// alternation of roles, so it waits.
+    async fn deliver_guidance(&mut self) -> Result<(), Broken> {
+        let Some(guidance) = self.control.take_steer() else {
+            return Ok(());
+        };
+        match self
+            .history
+            .append_to_last_result(&guidance_note(&guidance))
+        {
+            Some((Some(row), content)) => self.session.set_content(row, content).await,
+            Some((None, _)) => Ok(()),
+            None => {
+                self.control.steer(&guidance);
+                Ok(())
+            }
+        }
+    }
+
+    /// One answer; conversations that do not fit are compressed and tried again.
+    async fn ask_with_recovery(
+        &mut self,
+        turn: &mut Running,
+    ) -> Result<Result<Response, End>, Broken> {
+        const MAX_COMPRESSIONS: u32 = 3;
+        loop {
+            match self.ask(turn).await? {
+                Ok(response) => return Ok(Ok(response)),
+                Err(Failure::Interrupted(partial)) => {
+                    let text = turn.joined(&partial);
+                    if !text.trim().is_empty() {
+                        let message = Message {
+                            finish_reason: Some("interrupted".to_owned()),
+                            ..Message::assistant(text.as_str())
+                        };
+                        self.keep(message).await?;
+                    }
+                    return Ok(Err(End::interrupted(text)));
+                }
+                Err(Failure::Spent(SpendError::Reached(reached))) => {
+                    return Ok(Err(End::budget(reached.to_string())));
+                }
+                Err(Failure::Spent(SpendError::State(error))) => return Err(error),
+                Err(Failure::Model(error)) => {
+                    if let Some(room) = error.output_room.filter(|room| *room > 64)
+                        && turn.max_output_tokens.is_none()
+                    {
+                        turn.max_output_tokens = u32::try_from(room - 64).ok();
+                        continue;
+                    }
+                    if error.class.wants_compression() {
+                        if let Some(limit) = error.context_limit {
+                            self.compression.adopt_window(limit);
+                        }
+                        if !self.setup.options.compression.enabled {
+                            return Ok(Err(End::failed(format!(
+                                "the conversation does not fit the model's context and compression is off: {error}; use /compress or /new, or set compression.enabled"
+                            ))));
+                        }
+                        if turn.compressions < MAX_COMPRESSIONS {
+                            turn.compressions += 1;
+                            if self.compress(turn, None).await? {
+                                continue;
+                            }
+                        }
+                    }
+                    return Ok(Err(End::model(&error)));
+                }
+            }
+        }
+    }
+
+    /// Does what the verdict on an answer says. `Some` ends the turn.
+    async fn act_on(
+        &mut self,
+        mut response: Response,
+        turn: &mut Running,
+    ) -> Result<Option<End>, Broken> {
+        self.mend_names(&mut response);
+        let verdict = {
+            let facts = self.facts(turn);
+            judge(&response, &mut turn.tries, &facts)
+        };
+        turn.max_output_tokens = None;
+        match verdict {
+            Verdict::Answer(text) => {
+                let text = turn.joined(&text);
+                self.history.clear_transient();
+                self.keep(response.into_message(text.clone())).await?;
+                self.events.send(TurnEvent::AssistantStored).await;
+                return Ok(Some(End::answered(text)));
+            }
+            Verdict::RunTools => {
+                self.run_tools(response, turn).await?;
+                if let Some((code, count)) = turn.halted {
+                    return self.halt(code, count).await.map(Some);
+                }
+                if self.control.interrupted().is_none() {
+                    self.compress_if_full(turn).await?;
+                }
+            }
+            Verdict::Correct(results) => {
+                let text = turn.joined(&response.text);
+                self.history.clear_transient();
+                self.keep(response.into_message(text)).await?;
+                self.events.send(TurnEvent::AssistantStored).await;
+                for (call, text) in results {
+                    self.keep(Message::tool_result(&call, text)).await?;
+                }
+            }
+            Verdict::Resend { max_output_tokens } => {
+                turn.max_output_tokens = max_output_tokens;
+                // The same question again, not another round.
+                turn.refund();
+                if !response.text.is_empty() {
+                    self.events.send(TurnEvent::TextDiscarded).await;
+                }
+            }
+            Verdict::Continue { max_output_tokens } => {
+                turn.max_output_tokens = Some(max_output_tokens);
+                turn.refund();
+                let lost = !response.lost_calls.is_empty();
+                if lost {
+                    self.events
+                        .notice(format!(
+                            "the connection broke while the model wrote a call of {}; it goes on from there",
+                            response.lost_calls.join(", ")
+                        ))
+                        .await;
+                }
+                self.history
+                    .push_transient(Message::assistant(response.text.as_str()));
+                turn.pieces.push(response.text);
+                self.history.push_transient(Message::user(if lost {
+                    words::CONTINUE_SMALLER
+                } else {
+                    words::CONTINUE
+                }));
+            }
+            Verdict::GoOn => {
+                self.history
+                    .push_transient(Message::assistant(response.text.as_str()));
+                self.history.push_transient(Message::user(words::GO_ON));
+            }
+            Verdict::Nudge => {
+                self.history.push_transient(Message::assistant("(empty)"));
+                self.history.push_transient(Message::user(words::NUDGE));
+            }
+            Verdict::KeepPromise => {
+                self.history
+                    .push_transient(Message::assistant(response.text.as_str()));
+                self.history
+                    .push_transient(Message::user(words::KEEP_PROMISE));
+            }
+            Verdict::FallBack => {
+                if self.setup.model.fall_back() {
+                    self.events
+                        .notice(format!(
+                            "empty answers; going on with {} ({})",
+                            self.setup.model.name(),
+                            self.setup.model.provider()
+                        ))
+                        .await;
+                } else {
+                    let facts = self.facts(turn);
+                    let last = judge(&response, &mut turn.tries, &facts);
+                    if let Verdict::Stop { partial, why } = last {
+                        return self.stop(response, turn, partial, why).await.map(Some);
+                    }
+                }
+            }
+            Verdict::Stop { partial, why } => {
+                return self.stop(response, turn, partial, why).await.map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The assistant message is on disk before its calls run.
+    async fn run_tools(
+        &mut self,
+        mut response: Response,
+        turn: &mut Running,
+    ) -> Result<(), Broken> {
+        response.calls = batch::kept(
+            std::mem::take(&mut response.calls),
+            self.setup.options.delegations_per_batch,
+        );
+        let calls = response.calls.clone();
+        let text = turn.joined(&response.text);
+        self.history.clear_transient();
+        self.keep(response.into_message(text.clone())).await?;
+        self.events.send(TurnEvent::AssistantStored).await;
+        self.run_batch(calls, &text, turn).await
+    }
+
+    async fn halt(&mut self, code: &str, count: u32) -> Result<End, Broken> {
+        let text = words::halted(code, count);
+        self.keep(Message::assistant(text.as_str())).await?;
+        Ok(End::guardrail(
+            text,
+            format!("{code} after {count} repetitions"),
+        ))
+    }
+
+    async fn stop(
+        &mut self,
+        response: Response,
+        turn: &mut Running,
+        partial: bool,
+        why: String,
+    ) -> Result<End, Broken> {
+        let text = turn.joined(&response.text).trim().to_owned();
+        self.history.clear_transient();
+        if !text.is_empty() {
+            let message = Message {
+                finish_reason: Some(Finish::Length.as_str().to_owned()),
+                ..Message::assistant(text.as_str())
+            };
+            self.keep(message).await?;
+        }
+        Ok(if partial {
+            End::partial(text, why)
+        } else {
+            End::failed(why)
+        })
+    }
+
+    /// Out of rounds: one request without tools for a summary of where things are.
+    async fn sum_up(&mut self, turn: &mut Running) -> Result<End, Broken> {
+        let limit = self.setup.options.max_iterations;
+        self.events
+            .notice(format!(
+                "the limit of {limit} rounds is reached; asking for a summary"
+            ))
+            .await;
+        self.history.clear_transient();
+        self.history.push_transient(Message::user(words::SUM_UP));
+        for _ in 0..2 {
+            match self.ask_without_tools(turn).await? {
+                Ok(response) => {
+                    let text = turn.joined(&crate::scrub::final_text(&response.text));
+                    if !text.trim().is_empty() {
+                        self.history.clear_transient();
+                        self.keep(response.into_message(text.clone())).await?;
+                        return Ok(End::iteration_limit(text, limit));
+                    }
+                }
+                Err(Failure::Interrupted(text)) => return Ok(End::interrupted(text)),
+                Err(Failure::Model(error)) => return Ok(End::model(&error)),
+                Err(Failure::Spent(error)) => return Ok(End::budget(error.to_string())),
+            }
+        }
+        Ok(End::failed(format!(
+            "the limit of {limit} rounds is reached and the model wrote no summary"
+        )))
+    }
+
+    fn mend_names(&self, response: &mut Response) {
+        for call in &mut response.calls {
+            if self.setup.tools.get(&call.name).is_none() {
+                let names: Vec<&str> = self.setup.tools.names().collect();
+                if let Some(name) = closest_tool(&call.name, names.into_iter()) {
+                    call.name = name.to_owned();
+                }
+            }
+        }
+    }
+
+    fn facts(&self, turn: &Running) -> Facts<'_> {
+        let model = self.setup.model.name().to_lowercase();
+        let provider = self.setup.model.provider();
+        Facts {
+            tools: self.setup.tools.names().collect(),
+            max_output_tokens: self.setup.options.max_output_tokens,
+            recent_tool_result: self
+                .history
+                .messages()
+                .rev()
+                .take(5)
+                .any(|message| message.role == Role::Tool),
+            housekeeping_text: turn.housekeeping_text.clone(),
+            stops_early: model.contains("glm") && matches!(provider, "custom" | "ollama" | "local"),
+            announces: matches!(
+                provider,
+                "openai-codex" | "openai-api" | "xai" | "xai-oauth"
+            ),
+            used_tools: turn.used_tools,
+        }
+    }
+}

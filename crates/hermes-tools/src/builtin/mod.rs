@@ -1,0 +1,15 @@
+//! Built-in tools that need no sandbox: planning, questions, memory, past
+//! sessions, skills.
+
+mod arguments;
+mod clarify;
+mod memory;
+mod session_search;
+mod skills;
+mod todo;
+
+pub use clarify::ClarifyTool;
+pub use memory::MemoryTool;
+pub use session_search::SessionSearchTool;
+pub use skills::{SkillManageTool, SkillShelf, SkillViewTool, SkillsListTool};
+pub use todo::{TodoList, TodoTool};

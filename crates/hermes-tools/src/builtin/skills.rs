@@ -1,0 +1,277 @@
+//! `skills_list`, `skill_view` and `skill_manage`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use hermes_home::{Clock, Environment};
+use hermes_knowledge::skills::{Bump, Library, Manager, SkillError, Surroundings, UsageRecords};
+use hermes_types::{ToolOutput, ToolSpec};
+use serde_json::{Value, json};
+
+use super::arguments::{flag, required, text};
+use crate::patch::{Scope, replace};
+use crate::tool::{Tool, ToolContext};
+
+/// Where skills are and what they may ask about; shared by the three tools.
+#[derive(Clone)]
+pub struct SkillShelf {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    library: Library,
+    usage: UsageRecords,
+    home: PathBuf,
+    environment: Environment,
+    template_variables: bool,
+    guard: bool,
+    other_profiles: Vec<(String, PathBuf)>,
+}
+
+impl SkillShelf {
+    pub fn new(
+        library: Library,
+        home: &Path,
+        environment: Environment,
+        clock: Clock,
+        template_variables: bool,
+        guard: bool,
+        other_profiles: Vec<(String, PathBuf)>,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                usage: UsageRecords::new(&library.local, clock),
+                library,
+                home: home.to_owned(),
+                environment,
+                template_variables,
+                guard,
+                other_profiles,
+            }),
+        }
+    }
+
+    pub fn library(&self) -> &Library {
+        &self.inner.library
+    }
+
+    pub fn usage(&self) -> &UsageRecords {
+        &self.inner.usage
+    }
+
+    /// The text of a skill as a loaded one, with its directory named.
+    pub fn view(&self, name: &str, session: &str) -> Result<Value, SkillError> {
+        let inner = &self.inner;
+        let has_variable = |name: &str| inner.environment.get_non_empty(name).is_some();
+        let has_command = |name: &str| {
+            inner
+                .environment
+                .get("PATH")
+                .into_iter()
+                .flat_map(|path| path.split(':'))
+                .any(|directory| Path::new(directory).join(name).is_file())
+        };
+        let value = inner.library.view(
+            name,
+            &Surroundings {
+                session_id: session,
+                template_variables: inner.template_variables,
+                has_variable: &has_variable,
+                has_command: &has_command,
+                home: &inner.home,
+            },
+        )?;
+        if let Some(name) = value["name"].as_str() {
+            inner.usage.bump(name, &[Bump::View, Bump::Use]);
+        }
+        Ok(value)
+    }
+
+    fn list(&self, category: Option<&str>) -> Value {
+        let mut skills = self.inner.library.offered();
+        skills.sort_by(|a, b| (a.group(), &a.name).cmp(&(b.group(), &b.name)));
+        let skills: Vec<Value> = skills
+            .iter()
+            .filter(|skill| {
+                category.is_none_or(|wanted| skill.group() == wanted || skill.category == wanted)
+            })
+            .map(|skill| {
+                json!({
+                    "name": skill.name,
+                    "description": skill.description,
+                    "category": (!skill.category.is_empty()).then_some(skill.group()),
+                })
+            })
+            .collect();
+        json!({"success": true, "count": skills.len(), "skills": skills})
+    }
+
+    fn manage(&self, arguments: &Value) -> Result<Value, String> {
+        let inner = &self.inner;
+        let manager = Manager {
+            library: &inner.library,
+            usage: &inner.usage,
+            guard: inner.guard,
+            created_by: None,
+            other_profiles: inner.other_profiles.clone(),
+        };
+        let name = required(arguments, "name")?;
+        let outcome = match required(arguments, "action")? {
+            "create" => manager.create(
+                name,
+                text(arguments, "category"),
+                required(arguments, "content")?,
+            ),
+            "edit" => manager.edit(name, required(arguments, "content")?),
+            "patch" => {
+                let old = required(arguments, "old_string")?;
+                let new = required(arguments, "new_string")?;
+                let scope = if flag(arguments, "replace_all") {
+                    Scope::All
+                } else {
+                    Scope::One
+                };
+                manager.patch(name, text(arguments, "file_path"), |content| {
+                    replace(content, old, new, scope)
+                        .map(|edit| (edit.text, edit.replaced))
+                        .map_err(|error| error.to_string())
+                })
+            }
+            "delete" => manager.delete(name, text(arguments, "absorbed_into")),
+            "write_file" => manager.write_file(
+                name,
+                required(arguments, "file_path")?,
+                required(arguments, "file_content")?,
+            ),
+            "remove_file" => manager.remove_file(name, required(arguments, "file_path")?),
+            other => {
+                return Err(format!(
+                    "action {other:?} is none of create, patch, edit, delete, write_file, remove_file"
+                ));
+            }
+        };
+        outcome.map_err(|error| error.to_string())
+    }
+}
+
+/// File work away from the runtime's threads.
+async fn blocking(
+    shelf: &SkillShelf,
+    work: impl FnOnce(&SkillShelf) -> Result<Value, String> + Send + 'static,
+) -> ToolOutput {
+    let shelf = shelf.clone();
+    match tokio::task::spawn_blocking(move || work(&shelf)).await {
+        Ok(Ok(value)) => ToolOutput::json(&value),
+        Ok(Err(why)) => ToolOutput {
+            failed: true,
+            ..ToolOutput::json(&json!({"success": false, "error": why}))
+        },
+        Err(error) => ToolOutput::error(error.to_string()),
+    }
+}
+
+pub struct SkillsListTool(pub SkillShelf);
+
+impl Tool for SkillsListTool {
+    fn name(&self) -> &str {
+        "skills_list"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "skills_list".to_owned(),
+            description: "List skills with their full descriptions.".to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "category": {"type": "string", "description": "Only this category"}
+                }
+            }),
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        _context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(blocking(&self.0, move |shelf| {
+            Ok(shelf.list(text(&arguments, "category").filter(|name| !name.is_empty())))
+        }))
+    }
+}
+
+pub struct SkillViewTool(pub SkillShelf);
+
+impl Tool for SkillViewTool {
+    fn name(&self) -> &str {
+        "skill_view"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "skill_view".to_owned(),
+            description: "Load a skill: its instructions and the files that belong to it. With file_path: one of those files.".to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "description": "The skill's name, or its path (category/name) when a name is not unique"},
+                    "file_path": {"type": "string", "description": "A linked file, such as references/api.md"}
+                },
+                "required": ["name"]
+            }),
+        }
+    }
+
+    fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        let session = context.session.to_string();
+        Box::pin(blocking(&self.0, move |shelf| {
+            let name = required(&arguments, "name")?;
+            match text(&arguments, "file_path").filter(|path| !path.is_empty()) {
+                Some(path) => shelf.library().view_file(name, path),
+                None => shelf.view(name, &session),
+            }
+            .map_err(|error| error.to_string())
+        }))
+    }
+}
+
+pub struct SkillManageTool(pub SkillShelf);
+
+impl Tool for SkillManageTool {
+    fn name(&self) -> &str {
+        "skill_manage"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "skill_manage".to_owned(),
+            description: "Keep what you learned to do as a skill: create after work that took several attempts or that the user taught you; patch at once when a skill you used was wrong or incomplete. A skill holds when to use it, exact steps with commands, pitfalls, and how to check the result. Ask before delete. SKILL.md starts with a head:\n---\nname: x\ndescription: what it is for, one sentence\n---".to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "action": {"type": "string", "enum": ["create", "patch", "edit", "delete", "write_file", "remove_file"], "description": "What to do"},
+                    "name": {"type": "string", "description": "Lower-case letters, digits, - _ . (at most 64)"},
+                    "content": {"type": "string", "description": "The whole SKILL.md, for create and edit"},
+                    "old_string": {"type": "string", "description": "For patch: text to replace, unique unless replace_all"},
+                    "new_string": {"type": "string", "description": "For patch: what stands there instead; empty deletes"},
+                    "replace_all": {"type": "boolean", "description": "For patch: every occurrence"},
+                    "category": {"type": "string", "description": "For create: one directory name, such as devops"},
+                    "file_path": {"type": "string", "description": "A file below references/, templates/, scripts/ or assets/; for patch default SKILL.md"},
+                    "file_content": {"type": "string", "description": "For write_file: the file"},
+                    "absorbed_into": {"type": "string", "description": "For delete: the skill that now covers it; empty when nothing does"}
+                },
+                "required": ["action", "name"]
+            }),
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        _context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(blocking(&self.0, move |shelf| shelf.manage(&arguments)))
+    }
+}
