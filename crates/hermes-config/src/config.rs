@@ -1,22 +1,23 @@
 //! The effective configuration of one home, with the origin of every value.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use hermes_home::{Environment, FileMode, FilePolicy, Home, env, write_atomic};
+use hermes_home::{Environment, Home, env};
 use serde_json::{Map, Value};
 
-use crate::coerce::{coerce, expected};
-use crate::dotenv::{self, DotEnv};
+use crate::coerce::coerce;
+use crate::dotenv::DotEnv;
 use crate::error::ConfigError;
 use crate::expand::expand;
-use crate::keys::{self, Known, keys, lookup, suggestion};
+use crate::files::{line_of, load_dotenv, read_file, read_map};
+use crate::flags::{check_way, flag_value};
+use crate::keys::{Known, keys, lookup, suggestion};
 use crate::layers::{DEFAULTS, at, merge, put};
 use crate::normalise::{Moved, normalise};
 use crate::source::Source;
-use crate::yaml::{Document, Kind, Slot, Syntax, parse};
+use crate::yaml::Document;
 
 /// Which values [`Config::settings`] yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,159 +303,4 @@ fn find_unknown(path: &str, value: &Value, into: &mut Vec<(String, Option<&'stat
         }
         _ => {}
     }
-}
-
-fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotEnv, ConfigError> {
-    let file = home.env_file();
-    let dotenv = dotenv::read(&file, environment)?;
-    if let Some(text) = &dotenv.repaired
-        && FilePolicy::of(environment, home).managed().is_none()
-    {
-        // On a disk that cannot be written the repair holds for this run only.
-        if let Err(error) = write_atomic(&file, text.as_bytes(), FileMode::Keep) {
-            tracing::debug!(file = %file.display(), %error, "cannot store the repaired .env");
-        }
-    }
-    Ok(dotenv)
-}
-
-pub(crate) fn read_file(file: &PathBuf) -> Result<String, ConfigError> {
-    let bytes = match std::fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) => {
-            return Err(ConfigError::Unreadable {
-                file: file.clone(),
-                error,
-            });
-        }
-    };
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let tail = valid.rsplit(|byte| *byte == b'\n').next().unwrap_or(valid);
-        ConfigError::Broken {
-            file: file.clone(),
-            line,
-            column: String::from_utf8_lossy(tail).chars().count() + 1,
-            reason: "the file is not UTF-8 text".to_owned(),
-        }
-    })
-}
-
-/// The document and its top-level map.
-pub(crate) fn read_map(
-    text: &str,
-    file: &Path,
-) -> Result<(Document, Map<String, Value>), ConfigError> {
-    let broken = |syntax: Syntax| ConfigError::Broken {
-        file: file.to_owned(),
-        line: syntax.line,
-        column: syntax.column,
-        reason: syntax.reason,
-    };
-    let document = parse(text).map_err(broken)?;
-    let map = match document.value().map_err(broken)? {
-        Value::Object(map) => map,
-        Value::Null => Map::new(),
-        other => {
-            let (line, column) = document.root.as_ref().map_or((1, 1), |root| {
-                let node = document.node(root);
-                (node.line, node.column + 1)
-            });
-            let what = if other.is_array() {
-                "a list"
-            } else {
-                "a single value"
-            };
-            return Err(ConfigError::Broken {
-                file: file.to_owned(),
-                line,
-                column,
-                reason: format!("the file holds {what}, but must hold `key: value` lines"),
-            });
-        }
-    };
-    Ok((document, map))
-}
-
-fn line_of(document: &Document, path: &str) -> Option<usize> {
-    let mut slot: &Slot = document.root.as_ref()?;
-    let mut line = None;
-    for name in path.split('.') {
-        match &document.node(slot).kind {
-            Kind::Mapping { pairs, .. } => {
-                let (key, value) = pairs
-                    .iter()
-                    .rev()
-                    .find(|(key, _)| document.key_text(key) == Some(name))?;
-                line = Some(document.node(key).line);
-                slot = value;
-            }
-            Kind::Sequence { items, .. } => {
-                slot = items.get(name.parse::<usize>().ok()?)?;
-                line = Some(document.node(slot).line);
-            }
-            Kind::Scalar { .. } | Kind::Intended(_) => return None,
-        }
-    }
-    line
-}
-
-/// The value of `-c key=value`. A flag that nothing would read is a slip, and a slip
-/// that is ignored runs commands in the wrong place.
-fn flag_value(path: &str, text: &str) -> Result<Value, ConfigError> {
-    let text_value = Value::String(text.to_owned());
-    match lookup(path) {
-        Known::Key(key) if path == "model" => {
-            let _ = key;
-            Ok(Value::Object(Map::from_iter([(
-                "default".to_owned(),
-                text_value,
-            )])))
-        }
-        Known::Key(key) if text == "null" && key.nullable => Ok(Value::Null),
-        Known::Key(key) if key.kind == keys::Type::Any => Ok(scalar(text)),
-        Known::Key(key) => coerce(key, &text_value).ok_or_else(|| {
-            ConfigError::wrong_type(path, format!("`{text}`"), &Source::Flag, expected(key))
-        }),
-        Known::Below(_) => Ok(scalar(text)),
-        Known::Section => Err(ConfigError::wrong_type(
-            path,
-            format!("`{text}`"),
-            &Source::Flag,
-            "a section with keys of its own".to_owned(),
-        )),
-        Known::Unknown => Err(ConfigError::UnknownKey {
-            key: path.to_owned(),
-            suggestion: suggestion(path),
-        }),
-    }
-}
-
-/// A flag must not cover up that its section is no section: the other keys of that
-/// section would then quietly be at their defaults.
-fn check_way(effective: &Value, document: &Document, path: &str) -> Result<(), ConfigError> {
-    for (end, _) in path.match_indices('.') {
-        match at(effective, &path[..end]) {
-            None | Some(Value::Null | Value::Object(_) | Value::Array(_)) => {}
-            Some(value) => {
-                let line = line_of(document, &path[..end]).unwrap_or(1);
-                return Err(ConfigError::wrong_type(
-                    &path[..end],
-                    format!("`{value}`"),
-                    &Source::File { line },
-                    format!("a section with keys such as `{path}`"),
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A value without a type in the table, as YAML would read it on one line.
-fn scalar(text: &str) -> Value {
-    parse(text)
-        .and_then(|document| document.value())
-        .unwrap_or_else(|_| Value::String(text.to_owned()))
 }

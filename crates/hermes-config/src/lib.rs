@@ -16,6 +16,8 @@ pub mod dotenv;
 pub mod edit;
 mod error;
 mod expand;
+mod files;
+mod flags;
 pub mod keys;
 mod layers;
 pub mod migrate;

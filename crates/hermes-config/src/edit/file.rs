@@ -9,10 +9,10 @@ use hermes_home::{Environment, FilePolicy, Home, HomeError, Lock, LockKind, writ
 use serde_json::Value;
 
 use super::{Refusal, set, unset};
-use crate::config::{read_file, read_map};
 use crate::dotenv;
 use crate::error::ConfigError;
 use crate::expand::expand;
+use crate::files::{read_file, read_map};
 use crate::layers::at;
 
 /// One change to `config.yaml`.

@@ -9,7 +9,7 @@ pub(super) const KEYS: &[Key] = &[
     unset("model.default", Type::String, "model id that answers by default").live(),
     unset("model.model", Type::String, "older name of `model.default`").live(),
     unset("model.provider", Type::String, "provider id; empty means that one is found by its key").live(),
-    unset("model.base_url", Type::String, "address of the endpoint, for custom providers"),
+    unset("model.base_url", Type::String, "address of the endpoint, for custom providers").live(),
     unset("model.api_key", Type::String, "key for that endpoint; better kept in `.env`").secret(),
     unset("model.api_mode", Type::String, "wire format to speak, when it cannot be told from the address"),
     unset("model.context_length", Type::Integer, "size of the context window in tokens, when it is not known"),

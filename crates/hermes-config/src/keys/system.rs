@@ -8,9 +8,9 @@ pub(crate) const CONFIG_VERSION: i64 = 27;
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     text("timezone", "", "IANA name of the time zone; empty means that of the machine").gateway("HERMES_TIMEZONE"),
-    text("logging.level", "INFO", "least important messages in `agent.log`"),
-    int("logging.max_size_mb", 5, "size from which a log starts anew, in MB"),
-    int("logging.backup_count", 3, "older logs kept"),
+    text("logging.level", "INFO", "least important messages in `agent.log`").live(),
+    int("logging.max_size_mb", 5, "size from which a log starts anew, in MB").live(),
+    int("logging.backup_count", 3, "older logs kept").live(),
     flag("network.force_ipv4", false, "use IPv4 addresses only, where a host has one"),
     flag("updates.pre_update_backup", false, "make a backup before an update"),
     int("updates.backup_keep", 5, "such backups kept"),

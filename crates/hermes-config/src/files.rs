@@ -1,0 +1,111 @@
+//! Reading the two files of a home, with places for everything that is wrong.
+
+use std::io;
+use std::path::Path;
+
+use hermes_home::{Environment, FileMode, FilePolicy, Home, write_atomic};
+use serde_json::{Map, Value};
+
+use crate::dotenv::{self, DotEnv};
+use crate::error::ConfigError;
+use crate::yaml::{Document, Kind, Slot, Syntax, parse};
+
+/// Reads `.env` and stores its repair, where it needed one and may be written.
+pub(crate) fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotEnv, ConfigError> {
+    let file = home.env_file();
+    let dotenv = dotenv::read(&file, environment)?;
+    if let Some(text) = &dotenv.repaired
+        && FilePolicy::of(environment, home).managed().is_none()
+    {
+        // On a disk that cannot be written the repair holds for this run only.
+        if let Err(error) = write_atomic(&file, text.as_bytes(), FileMode::Keep) {
+            tracing::debug!(file = %file.display(), %error, "cannot store the repaired .env");
+        }
+    }
+    Ok(dotenv)
+}
+
+/// The text of `config.yaml`; a missing file is an empty one.
+pub(crate) fn read_file(file: &Path) -> Result<String, ConfigError> {
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => {
+            return Err(ConfigError::Unreadable {
+                file: file.to_owned(),
+                error,
+            });
+        }
+    };
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let tail = valid.rsplit(|byte| *byte == b'\n').next().unwrap_or(valid);
+        ConfigError::Broken {
+            file: file.to_owned(),
+            line,
+            column: String::from_utf8_lossy(tail).chars().count() + 1,
+            reason: "the file is not UTF-8 text".to_owned(),
+        }
+    })
+}
+
+/// The document and its top-level map.
+pub(crate) fn read_map(
+    text: &str,
+    file: &Path,
+) -> Result<(Document, Map<String, Value>), ConfigError> {
+    let broken = |syntax: Syntax| ConfigError::Broken {
+        file: file.to_owned(),
+        line: syntax.line,
+        column: syntax.column,
+        reason: syntax.reason,
+    };
+    let document = parse(text).map_err(broken)?;
+    let map = match document.value().map_err(broken)? {
+        Value::Object(map) => map,
+        Value::Null => Map::new(),
+        other => {
+            let (line, column) = document.root.as_ref().map_or((1, 1), |root| {
+                let node = document.node(root);
+                (node.line, node.column + 1)
+            });
+            let what = if other.is_array() {
+                "a list"
+            } else {
+                "a single value"
+            };
+            return Err(ConfigError::Broken {
+                file: file.to_owned(),
+                line,
+                column,
+                reason: format!("the file holds {what}, but must hold `key: value` lines"),
+            });
+        }
+    };
+    Ok((document, map))
+}
+
+/// The line on which a path is written.
+pub(crate) fn line_of(document: &Document, path: &str) -> Option<usize> {
+    let mut slot: &Slot = document.root.as_ref()?;
+    let mut line = None;
+    for name in path.split('.') {
+        match &document.node(slot).kind {
+            Kind::Mapping { pairs, .. } => {
+                let (key, value) = pairs
+                    .iter()
+                    .rev()
+                    .find(|(key, _)| document.key_text(key) == Some(name))?;
+                line = Some(document.node(key).line);
+                slot = value;
+            }
+            Kind::Sequence { items, .. } => {
+                slot = items.get(name.parse::<usize>().ok()?)?;
+                line = Some(document.node(slot).line);
+            }
+            Kind::Scalar { .. } | Kind::Intended(_) => return None,
+        }
+    }
+    line
+}
