@@ -5,13 +5,30 @@
 //! of what tools mean.
 
 mod answer;
+pub mod auth;
+pub mod catalogue;
+mod connection;
+mod endpoint;
 pub mod error;
+mod fallback;
+mod keys;
+mod ladder;
 mod model;
+mod prices;
+mod rates;
+mod retry;
 mod sse;
 pub mod wire;
 
 pub use answer::Answer;
+pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
+pub use fallback::FallbackChain;
+pub use keys::{KeyVerdict, Keys};
+pub use ladder::ProviderModel;
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,
 };
+pub use prices::{Price, cost, published_price};
+pub use rates::{RateLimit, RateLimits};
+pub use retry::{Backoff, Jitter, RetryPolicy};
 pub use sse::{MAX_EVENT_BYTES, OversizedEvent, SseDecoder, SseEvent};

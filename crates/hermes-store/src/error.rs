@@ -47,6 +47,8 @@ pub enum StoreError {
     NotAUserMessage { session: String, message: i64 },
     #[error("state value {key:?} is not a number: {value:?}")]
     NotANumber { key: String, value: String },
+    #[error("these very bytes were repaired before; what was saved is in {}", file.display())]
+    AlreadyRepaired { file: PathBuf },
 }
 
 impl StoreError {

@@ -22,6 +22,6 @@ pub use rusqlite;
 pub use search::{ContextLine, SearchHit, SearchOrder, SearchRequest};
 pub use state::{
     Deleted, ListFilter, ListOrder, ListedSession, NewMessage, NewSession, Optimized, PRAGMAS,
-    Prune, Session, SourceCount, StateDb, Stats, StoredMessage, UsageUpdate, new_session_id,
-    remove_session_files, sanitize_title,
+    Prune, Retention, Salvaged, Session, SourceCount, StateDb, Stats, StoredMessage, UsageUpdate,
+    new_session_id, remove_session_files, salvage_closed, sanitize_title,
 };

@@ -2,7 +2,7 @@
 //! Hermes 0.16.0 left.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hermes_home::Clock;
@@ -16,10 +16,12 @@ use super::support::{Scratch, ran};
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
     fs::create_dir_all(scratch.home()).unwrap();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../hermes-store/tests/fixtures/state-0.16.0.db");
-    fs::copy(fixture, scratch.home().join("state.db")).unwrap();
+    fs::copy(fixture(), scratch.home().join("state.db")).unwrap();
     scratch
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hermes-store/tests/fixtures/state-0.16.0.db")
 }
 
 fn json(text: &str) -> Value {
@@ -415,4 +417,52 @@ fn a_locked_database_is_named_after_a_while() {
             Ok::<(), StoreError>(())
         })
         .unwrap();
+}
+
+#[test]
+fn repair_saves_what_can_be_read_beside_the_damaged_file() {
+    let scratch = scratch();
+    // The SQLite that made it cut one text into other words than ours does.
+    let said = scratch.ok(["sessions", "repair"]);
+    assert!(said.contains("search indexes were built anew"), "{said}");
+    let said = scratch.ok(["sessions", "repair"]);
+    assert!(said.contains("Nothing is wrong"), "{said}");
+    let file = scratch.home().join("state.db");
+    let whole = fs::read(fixture()).unwrap();
+    let damaged = &whole[..whole.len() * 3 / 4];
+    for log in ["state.db-wal", "state.db-shm"] {
+        fs::remove_file(scratch.home().join(log)).unwrap();
+    }
+    fs::write(&file, damaged).unwrap();
+    let hint = scratch.run(["sessions", "list"]).stderr;
+    assert!(hint.contains("hermes sessions repair"), "{hint}");
+    let said = scratch.ok(["sessions", "repair"]);
+    assert!(said.contains("Saved 20 sessions"), "{said}");
+    assert_eq!(fs::read(&file).unwrap(), damaged);
+    let again = scratch.run(["sessions", "repair"]);
+    assert_eq!(again.code, 1);
+    assert!(
+        again.stderr.contains("were repaired before"),
+        "{}",
+        again.stderr
+    );
+    // The printed commands put it into place.
+    let commands: String = said
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .collect::<Vec<_>>()
+        .join("\n");
+    assert!(
+        Command::new("sh")
+            .args(["-c", &commands])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(scratch.ok(["sessions", "list"]).contains("Project listing"));
+    let left = fs::read_dir(scratch.home()).unwrap().count();
+    assert_eq!(
+        left, 4,
+        "the database, its log and index, and the broken one"
+    );
 }

@@ -164,7 +164,7 @@ fn judge(e: &Evidence<'_>) -> ErrorClass {
         500 | 502 if has(words::REQUEST_SHAPE) => C::BadRequest,
         500 | 502 => C::Server,
         503 | 529 => C::Overloaded,
-        400..500 => C::BadRequest,
+        300..500 => C::BadRequest,
         500..600 => C::Server,
         _ => by_code(&e.code).unwrap_or_else(|| by_words(e)),
     }

@@ -14,7 +14,7 @@ mod form;
 mod schema;
 mod tidy;
 
-pub use arguments::{canonical_arguments, missing_call_id, repair_arguments};
+pub use arguments::{canonical_arguments, missing_call_id};
 pub use cache::{CacheLayout, CacheMarkers};
 pub use codec::{Decoder, decoder, encode};
 pub use form::{

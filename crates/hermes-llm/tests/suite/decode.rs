@@ -1,7 +1,7 @@
 //! Recorded bytes in, deltas out; however the network cuts the bytes.
 
 use hermes_llm::error::Fault;
-use hermes_llm::wire::{ApiMode, Form, decoder, repair_arguments};
+use hermes_llm::wire::{ApiMode, Form, decoder};
 use hermes_llm::{Answer, Delta, FinishReason, SseDecoder};
 use hermes_types::Usage;
 use pretty_assertions::assert_eq;
@@ -123,11 +123,6 @@ fn every_recorded_stream_is_a_complete_answer() {
             !answer.text.is_empty() || !answer.calls.is_empty(),
             "{name}"
         );
-        for call in &answer.calls {
-            // One recording has a trailing comma on purpose.
-            let repaired = repair_arguments(&call.arguments).expect(&name);
-            serde_json::from_str::<Value>(&repaired).expect(&name);
-        }
         seen += 1;
     }
     assert!(seen >= 20, "only {seen} recordings were found");

@@ -16,7 +16,9 @@
 
 mod guard;
 mod open;
+mod repair;
 mod transaction;
 
 pub use guard::release;
 pub use open::{Access, Database, Pragmas, Synchronous};
+pub use repair::{Damaged, Repaired, repair};

@@ -61,9 +61,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// A log that grew in one long read is cut back to this at the next reset.
 const LOG_LIMIT: i64 = 16 * 1024 * 1024;
 
-/// What `quick_check` says about a full-text index that it would have filled
-/// otherwise.
-const FOREIGN_INDEX: &str = "malformed inverted index for FTS5 table";
+const FULL_TEXT_FAULT: &str = "malformed inverted index";
 
 impl Database {
     pub fn open(path: &Path, pragmas: &Pragmas, access: Access) -> Result<Self, StoreError> {
@@ -172,12 +170,13 @@ impl Database {
             .map_err(|e| self.named(e))
     }
 
-    /// `quick_check`: structure, not content. An error lists what is wrong.
+    /// `quick_check`: structure, not content; full-text indexes aside. An error lists
+    /// what is wrong.
     pub fn quick_check(&self) -> Result<(), StoreError> {
         self.check("quick_check")
     }
 
-    /// `integrity_check`: structure and content of every index.
+    /// `integrity_check`: structure and content of every index; full-text ones aside.
     pub fn integrity_check(&self) -> Result<(), StoreError> {
         self.check("integrity_check")
     }
@@ -188,19 +187,18 @@ impl Database {
             .prepare(&format!("PRAGMA {pragma}(5)"))
             .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
             .map_err(|e| self.named(e))?;
-        // Trigram indexes that an older SQLite filled look malformed to a newer one,
-        // which folds some letters differently. The rows are sound, and an index can
-        // be filled anew.
-        let lines: Vec<String> = lines
+        // Full-text indexes are derived data, and versions of SQLite cut some text
+        // into different words: one says of the other's index that it is malformed.
+        let faults: Vec<String> = lines
             .into_iter()
-            .filter(|line| line != "ok" && !line.starts_with(FOREIGN_INDEX))
+            .filter(|line| line != "ok" && !line.starts_with(FULL_TEXT_FAULT))
             .collect();
-        if lines.is_empty() {
+        if faults.is_empty() {
             return Ok(());
         }
         Err(StoreError::Corrupt {
             file: self.path.clone(),
-            detail: lines.join("; "),
+            detail: faults.join("; "),
         })
     }
 }
@@ -252,6 +250,18 @@ impl How {
         };
         retry(pragmas.patience, open).map_err(|e| StoreError::from(e).in_file(path))
     }
+}
+
+/// A connection to the copy of a damaged file: nothing is checked, and with a
+/// schema that counts as writable SQLite also reads a file that was cut short.
+pub(super) fn open_without_look(path: &Path, pragmas: &Pragmas) -> Result<Connection, StoreError> {
+    How::ReadWrite
+        .open(path, pragmas)
+        .and_then(|connection| {
+            connection.pragma_update(None, "writable_schema", true)?;
+            Ok(connection)
+        })
+        .map_err(|e| StoreError::from(e).in_file(path))
 }
 
 fn connect(

@@ -4,5 +4,6 @@ mod kill;
 mod migration;
 mod peers;
 mod properties;
+mod repair;
 mod state;
 mod support;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hermes_store::{
-    ListFilter, ListOrder, NewMessage, NewSession, Prune, SearchRequest, StoreError, UsageUpdate,
+    ListFilter, ListOrder, NewMessage, NewSession, Prune, Retention, SearchRequest, StoreError,
+    UsageUpdate,
 };
 use hermes_types::{Cost, CostStatus, Message, SessionId, ToolCall, Usage};
 use pretty_assertions::assert_eq;
@@ -399,4 +400,39 @@ fn short_cjk_text_is_found_wherever_it_stands() {
     assert_eq!(found("世界 你好世").len(), 1, "any of the words");
     assert!(found("再见").is_empty());
     assert_eq!(found("世界")[0].snippet, "你好>>>世界<<<");
+}
+
+#[test]
+fn upkeep_on_start_happens_once_per_interval() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let old = session(&db, "old");
+    db.end_session(&old, "cli_close").unwrap();
+    let ghost = SessionId::new("ghost");
+    db.create_session(&NewSession::new(&ghost, "tui")).unwrap();
+    db.end_session(&ghost, "cli_close").unwrap();
+    scratch.clock.advance(chrono::Duration::days(3));
+    let mut retention = Retention {
+        auto_prune: false,
+        retention_days: 90.0,
+        min_interval_hours: 24.0,
+        vacuum_after_prune: true,
+    };
+    let first = db.upkeep_on_start(&retention).unwrap();
+    assert_eq!(first.sessions, [ghost]);
+    assert_eq!(
+        db.meta("ghost_session_prune_v1").unwrap().as_deref(),
+        Some("1")
+    );
+    assert_eq!(db.meta("last_auto_prune").unwrap(), None);
+
+    retention.auto_prune = true;
+    assert!(db.upkeep_on_start(&retention).unwrap().sessions.is_empty());
+    retention.retention_days = 1.0;
+    assert!(
+        db.upkeep_on_start(&retention).unwrap().sessions.is_empty(),
+        "not due yet"
+    );
+    scratch.clock.advance(chrono::Duration::hours(25));
+    assert_eq!(db.upkeep_on_start(&retention).unwrap().sessions, [old]);
 }

@@ -19,9 +19,12 @@
 mod chat;
 mod dialect;
 mod gate;
+mod gemini;
 mod http;
+mod messages;
 mod reply;
 mod request;
+mod responses;
 mod server;
 
 pub use dialect::Dialect;

@@ -13,11 +13,11 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use super::chat;
 use super::gate::Counter;
 use super::http::{self, Framing};
 use super::reply::{Emit, Reply, Step};
 use super::{Dialect, Recorded};
+use super::{chat, gemini, messages, responses};
 
 type Responder = Box<dyn FnMut(&Recorded) -> Reply + Send>;
 
@@ -405,21 +405,25 @@ async fn deliver(
 }
 
 fn reply_id(request: &Recorded) -> String {
-    format!("chatcmpl-{:06}", request.index)
+    format!("answer-{:06}", request.index)
 }
 
 fn stream(request: &Recorded, reply: &Reply) -> Vec<Emit> {
     let (model, id, size) = (request.model(), reply_id(request), request.raw_body.len());
     match request.dialect() {
-        Some(Dialect::Chat) => chat::stream(reply, model, &id, size),
-        other => panic!("the server does not speak {other:?} yet"),
+        None | Some(Dialect::Chat) => chat::stream(reply, model, &id, size),
+        Some(Dialect::Messages) => messages::stream(reply, model, &id, size),
+        Some(Dialect::Responses) => responses::stream(reply, model, &id, size),
+        Some(Dialect::Gemini) => gemini::stream(reply, model, size),
     }
 }
 
 fn whole(request: &Recorded, reply: &Reply) -> Value {
     let (model, id, size) = (request.model(), reply_id(request), request.raw_body.len());
     match request.dialect() {
-        Some(Dialect::Chat) => chat::whole(reply, model, &id, size),
-        other => panic!("the server does not speak {other:?} yet"),
+        None | Some(Dialect::Chat) => chat::whole(reply, model, &id, size),
+        Some(Dialect::Messages) => messages::whole(reply, model, &id, size),
+        Some(Dialect::Responses) => responses::whole(reply, model, &id, size),
+        Some(Dialect::Gemini) => gemini::whole(reply, model, size),
     }
 }

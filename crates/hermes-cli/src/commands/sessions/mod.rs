@@ -51,6 +51,8 @@ enum Verb {
     Prune(change::PruneArgs),
     /// Merge search indexes and give unused space back
     Optimize(upkeep::OptimizeArgs),
+    /// Save what can be read of a damaged database
+    Repair(upkeep::RepairArgs),
     /// Count sessions and messages
     Stats(upkeep::StatsArgs),
 }
@@ -66,6 +68,7 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         Verb::Delete(args) => change::delete(&args, context, out),
         Verb::Prune(args) => change::prune(args, context, out),
         Verb::Optimize(args) => upkeep::optimize(&args, context, out),
+        Verb::Repair(args) => upkeep::repair(&args, context, out),
         Verb::Stats(args) => upkeep::stats(&args, context, out),
     }
 }

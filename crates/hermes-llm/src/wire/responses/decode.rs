@@ -57,10 +57,8 @@ impl Decoder for ResponsesDecoder {
                 }
                 self.reasoning_parts += 1;
             }
-            "response.output_item.added" => {
-                if data["item"]["type"] == "function_call" {
-                    self.open_call(&data, out);
-                }
+            "response.output_item.added" if data["item"]["type"] == "function_call" => {
+                self.open_call(&data, out);
             }
             "response.function_call_arguments.delta" => self.extend_call(&data, out),
             "response.output_item.done" => {

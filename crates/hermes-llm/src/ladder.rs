@@ -1,0 +1,494 @@
+//! One provider, tried until it answers or until trying makes no sense: a request
+//! in another form where a form was refused, another key where a key is used up,
+//! the same again after a wait where time may help.
+//!
+//! What needs a change of the conversation itself (compression, continuing a
+//! truncated answer) is left to the conversation; what needs another provider is
+//! left to the [`FallbackChain`](crate::FallbackChain).
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use hermes_http::Http;
+use hermes_types::{Content, Cost, CostStatus, Part, Usage};
+
+use crate::connection::{Connection, Outgoing};
+use crate::endpoint::{Endpoint, Secret};
+use crate::error::{
+    Conversation, Fault, RefusedParameter, classify, refused_parameter, says_quota_is_used_up,
+};
+use crate::keys::{KeyVerdict, Keys};
+use crate::model::{Delta, DeltaStream, ErrorClass, Model, ModelError, Request};
+use crate::rates::RateLimits;
+use crate::retry::RetryPolicy;
+use crate::wire::{Form, Mend};
+
+/// Cheap to clone; clones share what was learnt.
+#[derive(Clone)]
+pub struct ProviderModel {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    http: Http,
+    endpoint: Endpoint,
+    keys: Keys,
+    policy: RetryPolicy,
+    /// Another model stands behind this one: give up early where it would help.
+    has_fallback: bool,
+    mend: Mutex<Mend>,
+    rates: Mutex<RateLimits>,
+}
+
+impl ProviderModel {
+    pub fn new(http: Http, endpoint: Endpoint, keys: Keys, policy: RetryPolicy) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                http,
+                endpoint,
+                keys,
+                policy,
+                has_fallback: false,
+                mend: Mutex::default(),
+                rates: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The same model with another one behind it.
+    pub fn with_fallback_behind(self) -> Self {
+        let Inner {
+            http,
+            endpoint,
+            keys,
+            policy,
+            ..
+        } = &*self.inner;
+        Self {
+            inner: Arc::new(Inner {
+                http: http.clone(),
+                endpoint: endpoint.clone(),
+                keys: keys.clone(),
+                policy: *policy,
+                has_fallback: true,
+                mend: Mutex::new(self.inner.mend()),
+                rates: Mutex::default(),
+            }),
+        }
+    }
+
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.inner.endpoint
+    }
+
+    /// What the newest answer said about the limits of the account.
+    pub fn rate_limits(&self) -> RateLimits {
+        lock(&self.inner.rates).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // A panic elsewhere leaves plain values behind, not half-made ones.
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Inner {
+    fn mend(&self) -> Mend {
+        *lock(&self.mend)
+    }
+}
+
+impl Model for ProviderModel {
+    fn stream<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<DeltaStream, ModelError>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move {
+            let mut attempt = Attempt::new(inner, request.clone());
+            attempt.connect(None).await?;
+            let stream = futures_util::stream::unfold(Some(attempt), |attempt| async {
+                let mut attempt = attempt?;
+                match attempt.next().await? {
+                    Ok(delta) => Some((Ok(delta), Some(attempt))),
+                    Err(error) => Some((Err(error), None)),
+                }
+            });
+            Ok(Box::pin(stream) as DeltaStream)
+        })
+    }
+
+    fn name(&self) -> &str {
+        self.inner.endpoint.model()
+    }
+
+    fn provider(&self) -> &str {
+        &self.inner.endpoint.provider
+    }
+
+    fn context_window(&self) -> u64 {
+        self.inner.endpoint.window
+    }
+
+    fn cost(&self, usage: &Usage) -> Cost {
+        let endpoint = &self.inner.endpoint;
+        if endpoint.is_local || endpoint.provider == "openai-codex" {
+            return Cost {
+                usd: 0.0,
+                status: CostStatus::Included,
+            };
+        }
+        crate::prices::cost(endpoint.price.as_ref(), usage)
+    }
+}
+
+/// One request on its way through the ladder.
+struct Attempt {
+    inner: Arc<Inner>,
+    request: Request,
+    /// Forms given up for this request only.
+    mend: Mend,
+    connection: Option<Connection>,
+    /// The delta that proved the connection good.
+    first: Option<Delta>,
+    pending: Vec<Delta>,
+    failures: u32,
+    reconnects: u32,
+    last_try_used: bool,
+    output_lowered: bool,
+    /// A 429 on this key was already forgiven once.
+    forgiven: Option<String>,
+    tried: Vec<String>,
+    delivered: Delivered,
+}
+
+/// What consumers have seen of this answer.
+#[derive(Default)]
+struct Delivered {
+    anything: bool,
+    text: bool,
+    calls: Vec<String>,
+}
+
+/// What to do after a failure.
+enum Next {
+    Again,
+    Wait,
+    GiveUp,
+}
+
+impl Attempt {
+    fn new(inner: Arc<Inner>, request: Request) -> Self {
+        Self {
+            inner,
+            request,
+            mend: Mend::default(),
+            connection: None,
+            first: None,
+            pending: Vec::new(),
+            failures: 0,
+            reconnects: 0,
+            last_try_used: false,
+            output_lowered: false,
+            forgiven: None,
+            tried: Vec::new(),
+            delivered: Delivered::default(),
+        }
+    }
+
+    fn form(&self) -> Form {
+        let shared = self.inner.mend();
+        let mut form = self.inner.endpoint.form.clone();
+        form.mend = union(form.mend, union(shared, self.mend));
+        form.no_output_cap |= form.mend.no_output_cap;
+        form
+    }
+
+    fn conversation(&self, tokens: u64) -> Conversation {
+        let has_images = self.request.messages.iter().any(|message| {
+            matches!(&message.content, Content::Parts(parts)
+                if parts.iter().any(|part| matches!(part, Part::Image { .. })))
+        });
+        Conversation {
+            tokens,
+            messages: self.request.messages.len(),
+            window: self.inner.endpoint.window,
+            has_images,
+        }
+    }
+
+    /// Climbs until there is a connection whose first delta has arrived.
+    /// `failed` is how an earlier connection of this request ended, and with which
+    /// key.
+    async fn connect(
+        &mut self,
+        mut failed: Option<(ModelError, Option<String>)>,
+    ) -> Result<(), ModelError> {
+        loop {
+            if let Some((error, key)) = failed.take() {
+                match self.judge(&error, key.as_deref()) {
+                    Next::Again => {}
+                    Next::Wait => {
+                        let wait = self.inner.policy.wait(&error, self.failures);
+                        self.note(&error);
+                        tokio::time::sleep(wait).await;
+                    }
+                    Next::GiveUp => {
+                        return Err(ModelError {
+                            tried: std::mem::take(&mut self.tried),
+                            ..error
+                        });
+                    }
+                }
+            }
+            let form = self.form();
+            let outgoing = Outgoing::new(&self.inner.endpoint, &form, &self.request);
+            let (key_id, key) = self.inner.keys.choose(self.inner.endpoint.key.as_ref());
+            match self.open(&form, key.as_ref(), &outgoing).await {
+                Ok(()) => return Ok(()),
+                Err(fault) => {
+                    let error = classify(&fault, &self.conversation(outgoing.tokens));
+                    failed = Some((error, key_id));
+                }
+            }
+        }
+    }
+
+    async fn open(
+        &mut self,
+        form: &Form,
+        key: Option<&Secret>,
+        outgoing: &Outgoing,
+    ) -> Result<(), Fault> {
+        let session = self.request.session.as_deref();
+        let mut connection = Connection::open(
+            &self.inner.http,
+            &self.inner.endpoint,
+            form,
+            key,
+            session,
+            outgoing,
+        )
+        .await?;
+        if let Some(rates) = RateLimits::read(&connection.head.headers) {
+            *lock(&self.inner.rates) = rates;
+        }
+        match connection.next().await {
+            None => Err(Fault::NoAnswer),
+            Some(Err(fault)) => Err(fault),
+            Some(Ok(first)) => {
+                self.first = Some(first);
+                self.connection = Some(connection);
+                Ok(())
+            }
+        }
+    }
+
+    fn note(&mut self, error: &ModelError) {
+        self.tried.push(format!(
+            "attempt {} of {}: {}",
+            self.failures, self.inner.policy.attempts, error.message
+        ));
+    }
+
+    fn judge(&mut self, error: &ModelError, key: Option<&str>) -> Next {
+        if self.change_form(error) || self.lower_output(error) || self.change_key(error, key) {
+            return Next::Again;
+        }
+        let broken = matches!(
+            error.class,
+            ErrorClass::Connection | ErrorClass::Dropped | ErrorClass::Timeout
+        );
+        if broken && error.status.is_none() && self.reconnects < self.inner.policy.reconnects {
+            self.reconnects += 1;
+            return Next::Again;
+        }
+        if !is_worth_repeating(error.class) {
+            return Next::GiveUp;
+        }
+        self.failures += 1;
+        let better_elsewhere = self.inner.has_fallback
+            && match error.class {
+                ErrorClass::RateLimited => !self.inner.keys.has_another(),
+                class => class == ErrorClass::Invalid,
+            };
+        if better_elsewhere {
+            return Next::GiveUp;
+        }
+        if self.failures < self.inner.policy.attempts {
+            return Next::Wait;
+        }
+        if broken && !self.inner.has_fallback && !std::mem::replace(&mut self.last_try_used, true) {
+            return Next::Wait;
+        }
+        Next::GiveUp
+    }
+
+    /// Sends the same conversation in another form where a form was refused. Each
+    /// form is given up once.
+    fn change_form(&mut self, error: &ModelError) -> bool {
+        let known = union(self.inner.mend(), self.mend);
+        let mut shared = self.inner.mend();
+        let mut own = self.mend;
+        match error.class {
+            // A history with foreign signatures is refused for as long as it lasts.
+            ErrorClass::ThinkingSignature | ErrorClass::EncryptedReasoning => {
+                shared.no_reasoning_details = true;
+            }
+            ErrorClass::GrammarPattern => shared.no_schema_patterns = true,
+            ErrorClass::ToolContentText => shared.tool_results_as_text = true,
+            ErrorClass::LongContextBeta => shared.no_long_context_beta = true,
+            ErrorClass::ImagesUnsupported => shared.no_images = true,
+            // The picture may leave the conversation; the model can see others.
+            ErrorClass::ImageTooLarge => own.no_images = true,
+            ErrorClass::StreamUnsupported => shared.no_stream = true,
+            ErrorClass::BadRequest => match refused_parameter(error) {
+                Some(RefusedParameter::Temperature) => shared.no_temperature = true,
+                Some(RefusedParameter::OutputCap) => shared.no_output_cap = true,
+                None => return false,
+            },
+            _ => return false,
+        }
+        if union(shared, own) == known {
+            return false;
+        }
+        *lock(&self.inner.mend) = shared;
+        self.mend = own;
+        if error.class == ErrorClass::ImageTooLarge {
+            self.pending.push(Delta::Notice(
+                "a picture was too large for the model and was left out".to_owned(),
+            ));
+        }
+        true
+    }
+
+    /// The provider said how long an answer still fits.
+    fn lower_output(&mut self, error: &ModelError) -> bool {
+        const MARGIN: u64 = 64;
+        let room = error.output_room.and_then(|room| room.checked_sub(MARGIN));
+        let Some(room) = room.filter(|room| *room > 0) else {
+            return false;
+        };
+        if std::mem::replace(&mut self.output_lowered, true) {
+            return false;
+        }
+        self.request.limits.max_output_tokens = u32::try_from(room).ok();
+        true
+    }
+
+    fn change_key(&mut self, error: &ModelError, key: Option<&str>) -> bool {
+        let Some(key) = key else {
+            return false;
+        };
+        let verdict = match error.class {
+            ErrorClass::Billing => KeyVerdict::Exhausted,
+            ErrorClass::Authentication => KeyVerdict::Refused,
+            ErrorClass::RateLimited => {
+                let forgiven = self.forgiven.as_deref() == Some(key);
+                if !forgiven && !says_quota_is_used_up(error) {
+                    // The first refusal may have been about speed only.
+                    self.forgiven = Some(key.to_owned());
+                    return false;
+                }
+                KeyVerdict::Exhausted
+            }
+            _ => return false,
+        };
+        self.note(error);
+        self.inner.keys.failed(key, verdict, error)
+    }
+
+    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+        loop {
+            if let Some(delta) = self.pending.pop() {
+                return Some(Ok(delta));
+            }
+            let item = match self.first.take() {
+                Some(delta) => Some(Ok(delta)),
+                None => self.connection.as_mut()?.next().await,
+            };
+            match item? {
+                Ok(delta) => {
+                    self.remember(&delta);
+                    return Some(Ok(delta));
+                }
+                Err(fault) => {
+                    self.connection = None;
+                    if let Err(error) = self.recover(&fault).await {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    fn remember(&mut self, delta: &Delta) {
+        self.delivered.anything = true;
+        match delta {
+            Delta::Text(_) => self.delivered.text = true,
+            Delta::ToolCall { name, .. } => self.delivered.calls.push(name.clone()),
+            _ => {}
+        }
+    }
+
+    /// The connection broke in the middle. Text that people have read is not asked
+    /// for again, unless a call was under way: half a call is of no use.
+    async fn recover(&mut self, fault: &Fault) -> Result<(), ModelError> {
+        let mut error = classify(fault, &self.conversation(0));
+        let calls = std::mem::take(&mut self.delivered.calls);
+        if self.delivered.text && calls.is_empty() {
+            // Whatever the reason: the answer is cut, and can be continued.
+            if !error.class.wants_compression() {
+                error.class = ErrorClass::Dropped;
+            }
+            return Err(error);
+        }
+        let lost = calls.join(", ");
+        self.connect(Some((error, None)))
+            .await
+            .map_err(|mut error| {
+                if !lost.is_empty() {
+                    error.message = format!("{} (lost while being written: {lost})", error.message);
+                }
+                error
+            })?;
+        if self.delivered.anything {
+            // Taken from the end: the consumer forgets first, then reads why.
+            self.pending.push(Delta::Notice(
+                "the connection broke while the model was answering; asked again".to_owned(),
+            ));
+            self.pending.push(Delta::Restarted);
+        }
+        self.delivered = Delivered::default();
+        Ok(())
+    }
+}
+
+fn union(a: Mend, b: Mend) -> Mend {
+    Mend {
+        no_reasoning_details: a.no_reasoning_details || b.no_reasoning_details,
+        no_schema_patterns: a.no_schema_patterns || b.no_schema_patterns,
+        tool_results_as_text: a.tool_results_as_text || b.tool_results_as_text,
+        no_images: a.no_images || b.no_images,
+        no_stream: a.no_stream || b.no_stream,
+        no_long_context_beta: a.no_long_context_beta || b.no_long_context_beta,
+        no_temperature: a.no_temperature || b.no_temperature,
+        no_output_cap: a.no_output_cap || b.no_output_cap,
+    }
+}
+
+fn is_worth_repeating(class: ErrorClass) -> bool {
+    matches!(
+        class,
+        ErrorClass::RateLimited
+            | ErrorClass::Overloaded
+            | ErrorClass::Server
+            | ErrorClass::Timeout
+            | ErrorClass::Connection
+            | ErrorClass::Dropped
+            | ErrorClass::Invalid
+            | ErrorClass::Unknown
+    )
+}
