@@ -77,7 +77,7 @@ fn sources() -> Vec<String> {
         for entry in std::fs::read_dir(directory).unwrap().flatten() {
             let path = entry.path();
             if path.is_dir() {
-                let shows = ["commands/config", "commands/status", "commands/doctor"];
+                let shows = ["commands/config", "commands/status"];
                 if !shows.iter().any(|name| path.ends_with(name)) {
                     walk(&path, into);
                 }
