@@ -23,7 +23,6 @@ continues a session by name, words up to the next option: `hermes -c my old proj
     about = "An AI agent that lives in your terminal",
     long_about = "An AI agent that lives in your terminal. Without a verb, `hermes` starts a chat.",
     after_help = CONTINUE_RULE,
-    after_long_help = format!("{CONTINUE_RULE}\n\n{EXIT_CODES}"),
     disable_version_flag = true,
     disable_help_subcommand = true,
     infer_long_args = true,
@@ -167,14 +166,18 @@ impl RunOptions {
 /// The whole tree: what is built, and the verbs of the reference that are known by
 /// name only and take any arguments.
 pub fn command() -> Command {
-    Cli::command().subcommands(NOT_BUILT.iter().map(|name| {
-        Command::new(*name).hide(true).disable_help_flag(true).arg(
-            Arg::new("words")
-                .action(ArgAction::Append)
-                .num_args(0..)
-                .allow_hyphen_values(true)
-                .trailing_var_arg(true)
-                .value_parser(value_parser!(OsString)),
-        )
-    }))
+    let not_built = format!("Known, but not built yet: {}.", NOT_BUILT.join(", "));
+    let more = format!("{CONTINUE_RULE}\n\n{not_built}\n\n{EXIT_CODES}");
+    Cli::command()
+        .after_long_help(more)
+        .subcommands(NOT_BUILT.iter().map(|name| {
+            Command::new(*name).hide(true).disable_help_flag(true).arg(
+                Arg::new("words")
+                    .action(ArgAction::Append)
+                    .num_args(0..)
+                    .allow_hyphen_values(true)
+                    .trailing_var_arg(true)
+                    .value_parser(value_parser!(OsString)),
+            )
+        }))
 }

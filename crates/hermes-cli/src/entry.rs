@@ -18,7 +18,10 @@ pub fn run(words: Vec<OsString>, environment: Environment, clock: Clock) -> Exit
             Parsed::Answered(exit) => Ok(exit),
             Parsed::Call(cli) => dispatch(*cli, environment, clock, &mut out),
         })
-        .and_then(|exit| out.finish().map(|()| exit).map_err(CommandError::from));
+        .and_then(|exit| match out.finish() {
+            Ok(()) => Ok(exit),
+            Err(error) => Err(CommandError::from(error).context("cannot write the output")),
+        });
     match exit {
         Ok(exit) => exit.into(),
         // Whoever read our output has seen enough: not a failure, and there is

@@ -8,7 +8,6 @@ use clap::{Arg, Command};
 use hermes_home::env;
 
 use crate::cli;
-use crate::commands::NOT_BUILT;
 
 /// `docs/reference/cli.md`.
 pub fn cli_page() -> String {
@@ -20,13 +19,6 @@ pub fn cli_page() -> String {
          options on every verb may stand before or after it.\n",
     );
     node(&mut page, &tree, "hermes");
-    let names: Vec<String> = NOT_BUILT.iter().map(|name| format!("`{name}`")).collect();
-    let _ = write!(
-        page,
-        "\n## Not built yet\n\n\
-         Known by name only; they take any arguments, say so and exit with code 2:\n{}.\n",
-        names.join(", ")
-    );
     page
 }
 

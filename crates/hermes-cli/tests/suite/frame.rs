@@ -76,3 +76,69 @@ fn a_config_option_without_a_value_is_a_usage_error() {
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("KEY=VALUE"), "{}", ran.stderr);
 }
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let scratch = Scratch::new();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let ran = ran(scratch.command(["--help"]).stdout(full).output().unwrap());
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("error: cannot write the output"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// Every node of the tree that help shows, as the words that lead to it.
+fn nodes(command: &clap::Command, path: &[String], found: &mut Vec<Vec<String>>) {
+    found.push(path.to_vec());
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let path = [path, &[verb.get_name().to_owned()]].concat();
+        nodes(verb, &path, found);
+    }
+}
+
+#[test]
+fn every_node_has_help_of_its_own() {
+    let scratch = Scratch::new();
+    let mut found = Vec::new();
+    nodes(&hermes_cli::cli::command(), &[], &mut found);
+    assert!(found.len() > 30, "only {} nodes", found.len());
+    for path in found {
+        let ran = scratch.run(path.iter().map(String::as_str).chain(["--help"]));
+        let usage = format!(
+            "Usage: {}",
+            [&["hermes".to_owned()], &path[..]].concat().join(" ")
+        );
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{path:?}");
+        assert!(ran.stdout.contains(&usage), "{path:?}: {}", ran.stdout);
+        assert!(
+            !ran.stdout.starts_with("Usage"),
+            "{path:?} does not say what it does"
+        );
+    }
+    assert!(!scratch.home().exists(), "help made a home");
+}
+
+#[test]
+fn a_group_without_a_verb_prints_its_help() {
+    let text = Scratch::new().ok(["sessions"]);
+    assert!(text.contains("Usage: hermes sessions"), "{text}");
+}
+
+#[test]
+fn every_verb_of_the_reference_is_known() {
+    let tree = hermes_cli::cli::command();
+    let verbs = "acp auth backup bundles chat checkpoints claw completion computer-use config cron \
+                 curator dashboard debug desktop doctor dump fallback gateway gui hooks import \
+                 insights kanban login logout logs lsp mcp memory migrate model pairing plugins \
+                 portal postinstall profile prompt-size proxy secrets security send sessions setup \
+                 skills slack status tools uninstall update version webhook whatsapp";
+    for verb in verbs.split_whitespace() {
+        assert!(tree.find_subcommand(verb).is_some(), "{verb}");
+    }
+}
