@@ -85,14 +85,16 @@ impl StateDb {
         if request.limit == 0 {
             return Ok(Vec::new());
         }
-        self.read(|connection| match plan(&request.query) {
+        let plan = plan(&request.query);
+        let look_up = |connection: &Connection| match &plan {
             Plan::Nothing => Ok(Vec::new()),
-            Plan::Words(expression) => indexed(connection, request, "messages_fts", &expression),
+            Plan::Words(expression) => indexed(connection, request, "messages_fts", expression),
             Plan::Trigrams(expression) => {
-                indexed(connection, request, "messages_fts_trigram", &expression)
+                indexed(connection, request, "messages_fts_trigram", expression)
             }
-            Plan::Short(words) => short_text(connection, request, &words),
-        })
+            Plan::Short(words) => short_text(connection, request, words),
+        };
+        self.healing(|| self.read(look_up))
     }
 }
 

@@ -29,7 +29,7 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 impl StateDb {
     /// Removes one session with its messages; its children become roots.
     pub fn delete_session(&self, id: &SessionId) -> Result<Deleted, StoreError> {
-        self.write(|transaction| {
+        self.write_healing(|transaction| {
             let messages = remove(transaction, id)?;
             Ok(match messages {
                 Some(messages) => Deleted {
@@ -50,7 +50,7 @@ impl StateDb {
     /// Removes ended sessions that started before the cutoff, in one transaction.
     pub fn prune(&self, prune: &Prune) -> Result<Deleted, StoreError> {
         let now = self.now();
-        self.write(|transaction| {
+        self.write_healing(|transaction| {
             let mut deleted = Deleted::default();
             for id in prunable(transaction, prune, now)? {
                 deleted.messages += remove(transaction, &id)?.unwrap_or(0);
@@ -63,7 +63,7 @@ impl StateDb {
     /// Sessions of the terminal UI that were opened and closed without a word.
     pub fn prune_ghosts(&self) -> Result<Deleted, StoreError> {
         let day_ago = self.now() - SECONDS_PER_DAY;
-        self.write(|transaction| {
+        self.write_healing(|transaction| {
             let ghosts = ids(
                 transaction,
                 "SELECT id FROM sessions s WHERE source = 'tui' AND title IS NULL \

@@ -107,6 +107,35 @@ impl StateDb {
             .map_err(|error| error.in_file(self.path()))
     }
 
+    /// For work that takes rows out of the full-text indexes. Versions of SQLite cut
+    /// some text into different words (structured content starts with a NUL, where
+    /// older ones stop), and taking out what another version put in can fail. The
+    /// indexes are then built anew and the work is done again.
+    pub(crate) fn write_healing<T>(
+        &self,
+        work: impl Fn(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.healing(|| self.write(&work))
+    }
+
+    pub(crate) fn healing<T>(
+        &self,
+        attempt: impl Fn() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match attempt() {
+            Err(error)
+                if error.is_damage()
+                    && !self.database.is_read_only()
+                    && self.database.quick_check().is_ok() =>
+            {
+                tracing::warn!(%error, "building the search indexes anew");
+                self.rebuild_search()?;
+                attempt()
+            }
+            outcome => outcome,
+        }
+    }
+
     /// One consistent view over several statements.
     pub(crate) fn read<T>(
         &self,

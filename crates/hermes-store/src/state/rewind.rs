@@ -9,7 +9,7 @@ use crate::StoreError;
 impl StateDb {
     /// Hides the given user message and all that followed it. Returns how many.
     pub fn rewind(&self, id: &SessionId, message: i64) -> Result<usize, StoreError> {
-        self.write(|transaction| {
+        self.write_healing(|transaction| {
             let role: Option<String> = transaction
                 .query_row(
                     "SELECT role FROM messages WHERE id = ?1 AND session_id = ?2",
@@ -37,7 +37,7 @@ impl StateDb {
 
     /// Shows hidden rows again, from the given message on. Returns how many.
     pub fn restore_rewound(&self, id: &SessionId, from: i64) -> Result<usize, StoreError> {
-        self.write(|transaction| {
+        self.write_healing(|transaction| {
             Ok(transaction.execute(
                 "UPDATE messages SET active = 1 WHERE session_id = ?1 AND id >= ?2 AND active = 0",
                 params![id.as_str(), from],

@@ -4,9 +4,10 @@ use std::fs;
 use std::time::Duration;
 
 use hermes_home::Clock;
-use hermes_store::{StateDb, StoreError, salvage_closed};
+use hermes_store::{SearchRequest, StateDb, StoreError, salvage_closed};
+use hermes_types::{Message, SessionId};
 
-use super::support::Scratch;
+use super::support::{Scratch, session};
 
 /// Overwrites the second half but the last quarter of a healthy file.
 fn damage(scratch: &Scratch) -> Vec<u8> {
@@ -80,4 +81,33 @@ fn a_file_that_this_process_has_open_is_not_copied_behind_its_back() {
     let error = salvage_closed(&scratch.path()).unwrap_err();
     assert!(error.to_string().contains("open already"), "{error}");
     drop(db);
+}
+
+/// What another version of SQLite leaves when it takes less out of a text than we do.
+#[test]
+fn indexes_that_another_version_filled_do_not_stop_deletes_and_searches() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    for name in ["a", "b"] {
+        let id = session(&db, name);
+        db.append(&id, Message::user("several words about the harbour"))
+            .unwrap();
+    }
+    let raw = db.database().connection();
+    raw.execute_batch(
+        "UPDATE messages_fts_data SET block = X'0200' WHERE id = 1; \
+         UPDATE messages_fts_trigram_data SET block = X'0200' WHERE id = 1;",
+    )
+    .unwrap();
+    drop(db);
+    let db = scratch.open();
+    assert_eq!(db.delete_session(&SessionId::new("a")).unwrap().messages, 1);
+    db.check_search().unwrap();
+
+    db.database()
+        .connection()
+        .execute_batch("DELETE FROM messages_fts_docsize")
+        .unwrap();
+    assert_eq!(db.search(&SearchRequest::new("harbour")).unwrap().len(), 1);
+    db.check_search().unwrap();
 }
