@@ -1,0 +1,328 @@
+//! What people, workers and dispatchers do to a task that exists.
+
+use hermes_types::TaskId;
+use rusqlite::{Transaction, params};
+use serde_json::{Map, Value, json};
+
+use super::apply::{Applied, act, apply, insert_event, instant_run, load};
+use super::links;
+use super::open::Board;
+use super::promote::{Scope, promote_in};
+use crate::error::KanbanError;
+use crate::machine::{Action, Failure, Fence, Limit, Release, RunClose, normalize_assignee, transition};
+use crate::model::{EventKind, Outcome, Status, Task, python};
+
+impl Board {
+    /// Lets the state machine decide about one action that needs no other facts.
+    fn act(&self, id: &TaskId, action: &Action) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| Ok(act(tx, &load(tx, id)?, action, now)?.task))
+    }
+
+    pub fn block(
+        &self,
+        id: &TaskId,
+        reason: Option<&str>,
+        fence: Fence,
+    ) -> Result<Task, KanbanError> {
+        self.act(id, &Action::Block { reason: reason.map(str::to_owned), fence })
+    }
+
+    pub fn schedule(
+        &self,
+        id: &TaskId,
+        reason: Option<&str>,
+        fence: Fence,
+    ) -> Result<Task, KanbanError> {
+        self.act(id, &Action::Schedule { reason: reason.map(str::to_owned), fence })
+    }
+
+    pub fn unblock(&self, id: &TaskId) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = load(tx, id)?;
+            let parents_open = !links::open_parents(tx, id)?.is_empty();
+            Ok(act(tx, &task, &Action::Unblock { parents_open }, now)?.task)
+        })
+    }
+
+    /// `None` takes the task away from everybody.
+    pub fn assign(&self, id: &TaskId, assignee: Option<&str>) -> Result<Task, KanbanError> {
+        let assignee = assignee.map(normalize_assignee).transpose()?;
+        self.act(id, &Action::Assign { assignee, source: None })
+    }
+
+    /// The dispatcher's default for tasks that nobody was named for, all in one
+    /// transaction; tasks that somebody assigned meanwhile are left out.
+    pub fn assign_default(
+        &self,
+        ids: &[TaskId],
+        assignee: &str,
+    ) -> Result<Vec<TaskId>, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let mut assigned = Vec::with_capacity(ids.len());
+            for id in ids {
+                let task = load(tx, id)?;
+                if task.assignee.as_deref().is_some_and(|name| !name.is_empty()) {
+                    continue;
+                }
+                let action = Action::Assign {
+                    assignee: Some(assignee.to_owned()),
+                    source: Some("kanban.default_assignee".to_owned()),
+                };
+                act(tx, &task, &action, now)?;
+                assigned.push(id.clone());
+            }
+            Ok(assigned)
+        })
+    }
+
+    /// Takes a claim back. The caller has ended the worker first.
+    pub fn release(&self, id: &TaskId, release: Release) -> Result<Task, KanbanError> {
+        self.act(id, &Action::Release(release))
+    }
+
+    /// The same, but only if `run` is still the task's open run.
+    pub fn release_run(
+        &self,
+        id: &TaskId,
+        run: Option<i64>,
+        release: Release,
+    ) -> Result<Task, KanbanError> {
+        self.act_on_run(id, run, |_| Action::Release(release))
+    }
+
+    /// Counts a failure of `run`, and blocks the task when that was one too many.
+    pub fn fail(
+        &self,
+        id: &TaskId,
+        run: Option<i64>,
+        failure: impl FnOnce(Limit) -> Failure,
+    ) -> Result<Task, KanbanError> {
+        let configured = self.failure_limit;
+        self.act_on_run(id, run, |task| Action::Fail(failure(Limit::of(task, configured))))
+    }
+
+    /// A live worker behind an expired claim keeps it.
+    pub fn extend_for_live_worker(
+        &self,
+        id: &TaskId,
+        run: Option<i64>,
+        ttl: i64,
+    ) -> Result<Task, KanbanError> {
+        let expires = self.now() + ttl;
+        self.act_on_run(id, run, |_| Action::ExtendClaim { expires })
+    }
+
+    fn act_on_run(
+        &self,
+        id: &TaskId,
+        run: Option<i64>,
+        action: impl FnOnce(&Task) -> Action,
+    ) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = load(tx, id)?;
+            if task.current_run_id != run {
+                let expected = run.unwrap_or_default();
+                let current = task.current_run_id;
+                return Err(crate::machine::Refusal::RunIsOver { expected, current }.into());
+            }
+            Ok(act(tx, &task, &action(&task), now)?.task)
+        })
+    }
+
+    /// Blocks a ready task that was deferred too often.
+    pub fn give_up(&self, id: &TaskId, error: &str, trigger: &str) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = load(tx, id)?;
+            let limit = Limit::of(&task, self.failure_limit);
+            let action =
+                Action::GiveUp { error: error.to_owned(), trigger: trigger.to_owned(), limit };
+            Ok(act(tx, &task, &action, now)?.task)
+        })
+    }
+
+    /// Puts a task away; its children no longer wait for it.
+    pub fn archive(&self, id: &TaskId) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = act(tx, &load(tx, id)?, &Action::Archive, now)?.task;
+            promote_in(tx, Scope::ChildrenOf(id), self.failure_limit, now)?;
+            Ok(task)
+        })
+    }
+
+    /// Removes an archived task with everything that belongs to it. The caller
+    /// removes its files. `false` when it is not archived.
+    pub fn delete_archived(&self, id: &TaskId) -> Result<bool, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            if load(tx, id)?.status != Status::Archived {
+                return Ok(false);
+            }
+            delete_in(tx, id)?;
+            promote_in(tx, Scope::Board, self.failure_limit, now)?;
+            Ok(true)
+        })
+    }
+
+    /// Another column, as a board is dragged. Children of a task that comes back
+    /// to life wait again.
+    pub fn move_to(&self, id: &TaskId, status: Status) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let before = load(tx, id)?;
+            let parents_open = !links::open_parents(tx, id)?.is_empty();
+            let task = act(tx, &before, &Action::MoveTo { status, parents_open }, now)?.task;
+            if before.status.is_terminal() {
+                for child in links::children(tx, id)? {
+                    let child = load(tx, &child)?;
+                    if child.status == Status::Ready {
+                        act(tx, &child, &Action::ParentReopened { parent: id.clone() }, now)?;
+                    }
+                }
+            }
+            promote_in(tx, Scope::Task(id), self.failure_limit, now)?;
+            Ok(task)
+        })
+    }
+
+    pub fn reprioritize(&self, id: &TaskId, priority: i64) -> Result<Task, KanbanError> {
+        self.act(id, &Action::Reprioritize { priority })
+    }
+
+    pub fn edit_text(
+        &self,
+        id: &TaskId,
+        title: Option<&str>,
+        body: Option<&str>,
+    ) -> Result<Task, KanbanError> {
+        let title = title.map(|t| t.trim().to_owned());
+        if title.as_deref() == Some("") {
+            return Err(KanbanError::Required { what: "title" });
+        }
+        self.act(id, &Action::EditText { title, body: body.map(str::to_owned) })
+    }
+
+    /// Corrects what a finished task says about itself.
+    pub fn edit_result(
+        &self,
+        id: &TaskId,
+        result: &str,
+        summary: Option<&str>,
+        metadata: Option<&Map<String, Value>>,
+    ) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = load(tx, id)?;
+            let action = Action::EditResult {
+                result: result.to_owned(),
+                summary: summary.map(str::to_owned),
+                metadata: metadata.cloned().map(Value::Object),
+            };
+            let mut change = transition(&task, &action, now)?;
+            let run = rewrite_completed_run(tx, &task, summary.unwrap_or(result), metadata, now)?;
+            let events = std::mem::take(&mut change.events);
+            let Applied { task, .. } = apply(tx, &task, change, now)?;
+            for event in events {
+                insert_event(tx, id, event.kind, event.payload.as_ref(), Some(run), now)?;
+            }
+            Ok(task)
+        })
+    }
+
+    /// Where the task's worker works, found out when it was claimed.
+    pub fn set_workspace(
+        &self,
+        id: &TaskId,
+        path: &str,
+        branch: Option<&str>,
+    ) -> Result<(), KanbanError> {
+        self.database.write(|tx| {
+            tx.execute(
+                "UPDATE tasks SET workspace_path = ?2, branch_name = COALESCE(?3, branch_name)
+                 WHERE id = ?1",
+                params![id.as_str(), path, branch],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// An event that is only that.
+    pub fn note(
+        &self,
+        id: &TaskId,
+        kind: EventKind,
+        payload: &Value,
+    ) -> Result<(), KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            insert_event(tx, id, kind, Some(payload), None, now)?;
+            Ok(())
+        })
+    }
+}
+
+fn rewrite_completed_run(
+    tx: &Transaction<'_>,
+    task: &Task,
+    summary: &str,
+    metadata: Option<&Map<String, Value>>,
+    now: i64,
+) -> Result<i64, KanbanError> {
+    let run: Option<i64> = tx
+        .prepare_cached(
+            "SELECT id FROM task_runs WHERE task_id = ?1 AND outcome = 'completed'
+             ORDER BY id DESC LIMIT 1",
+        )?
+        .query_map([task.id.as_str()], |row| row.get(0))?
+        .next()
+        .transpose()?;
+    match run {
+        Some(run) => {
+            tx.execute(
+                "UPDATE task_runs SET summary = ?2, metadata = COALESCE(?3, metadata) WHERE id = ?1",
+                params![run, summary, metadata.map(python)],
+            )?;
+            Ok(run)
+        }
+        None => {
+            let close = RunClose {
+                outcome: Outcome::Completed,
+                status: "completed",
+                summary: Some(summary.to_owned()),
+                metadata: metadata.cloned(),
+                error: None,
+            };
+            instant_run(tx, task, &close, now)
+        }
+    }
+}
+
+/// Rows of every table that knows the task. Event ids are never used again.
+fn delete_in(tx: &Transaction<'_>, id: &TaskId) -> Result<(), KanbanError> {
+    tx.execute(
+        "DELETE FROM worker_identity WHERE run_id IN (SELECT id FROM task_runs WHERE task_id = ?1)",
+        [id.as_str()],
+    )?;
+    tx.execute("DELETE FROM task_links WHERE parent_id = ?1 OR child_id = ?1", [id.as_str()])?;
+    for table in
+        ["task_comments", "task_events", "task_runs", "task_attachments", "kanban_notify_subs"]
+    {
+        tx.execute(&format!("DELETE FROM {table} WHERE task_id = ?1"), [id.as_str()])?;
+    }
+    tx.execute("DELETE FROM tasks WHERE id = ?1", [id.as_str()])?;
+    Ok(())
+}
+
+impl Board {
+    /// Tells once that scratch directories are removed when a task is done.
+    pub fn tip_scratch_workspace(&self, id: &TaskId) -> Result<(), KanbanError> {
+        let message = "scratch workspaces are removed when their task is done; name files in \
+                       `artifacts` to keep them, or use --workspace dir:<path> or worktree";
+        self.note(id, EventKind::TipScratchWorkspace, &json!({ "message": message }))
+    }
+}
