@@ -118,7 +118,7 @@ impl Board {
     }
 
     /// Lets go of the guard of a board whose directory is about to be removed.
-    pub fn release(path: &Path) {
+    pub fn forget(path: &Path) {
         door::release(path);
     }
 }
