@@ -8,11 +8,18 @@
 //! which may work on the same boards at the same time.
 
 pub mod boards;
+pub mod command;
+pub mod diagnostics;
 pub mod dispatch;
 pub mod env;
 mod error;
+mod host;
 pub mod machine;
 pub mod model;
+mod settings;
 pub mod store;
+pub mod worker;
 
 pub use error::KanbanError;
+pub use host::{Host, WorkerRef};
+pub use settings::Settings;

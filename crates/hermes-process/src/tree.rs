@@ -31,6 +31,24 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// The tree below a process that another process of ours, or somebody else,
+    /// started. A mark that we carry too belongs to a tree around both of us.
+    pub fn led_by(root: Identity) -> Self {
+        let own = i32::try_from(std::process::id())
+            .ok()
+            .and_then(proc_fs::mark);
+        let mark = proc_fs::mark(root.pid)
+            .filter(|mark| Some(*mark) != own && *mark != Mark::GUARD)
+            // No process can carry this one.
+            .unwrap_or(Mark::from_value(0));
+        let session = proc_fs::stat(root.pid).is_some_and(|stat| stat.session == root.pid);
+        Self {
+            root,
+            mark,
+            session,
+        }
+    }
+
     /// Every living member, oldest first, the root among them.
     pub fn members(&self) -> Vec<Identity> {
         self.scan()

@@ -11,6 +11,7 @@ mod completion;
 mod config;
 pub(crate) mod confirm;
 mod doctor;
+mod kanban;
 mod logs;
 mod profile;
 pub(crate) mod sessions;
@@ -39,7 +40,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "hooks",
     "import",
     "insights",
-    "kanban",
     "login",
     "logout",
     "lsp",
@@ -71,6 +71,9 @@ pub(crate) const NOT_BUILT: &[&str] = &[
 pub(crate) enum Verb {
     /// Show and change settings
     Config(config::Args),
+
+    /// Tasks on boards, and the workers that do them
+    Kanban(kanban::Args),
 
     /// Show, filter and follow the log files
     Logs(logs::Args),
@@ -119,6 +122,7 @@ impl Verb {
             Self::Complete(_)
                 | Self::Completion(_)
                 | Self::Doctor(_)
+                | Self::Kanban(_)
                 | Self::Logs(_)
                 | Self::Profile(_)
                 | Self::Sessions(_)
@@ -141,6 +145,7 @@ pub(crate) fn run(
         Some(Verb::Complete(args)) => completion::complete(&args, context, out),
         Some(Verb::Completion(args)) => completion::run(&args, context, out),
         Some(Verb::Config(args)) => config::run(args, context, out),
+        Some(Verb::Kanban(args)) => kanban::run(args, context, out),
         Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Sessions(args)) => sessions::run(args, context, out),
         Some(Verb::Profile(args)) => profile::run(args, context, out),

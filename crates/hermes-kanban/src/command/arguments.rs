@@ -1,0 +1,537 @@
+//! What can be typed.
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+use crate::store::ListSort;
+
+pub(super) const SHORT_HELP: &str = "usage: hermes kanban [--board SLUG] <action>\n\
+     create, list, show, claim, complete, block, dispatch, …; `hermes kanban --help` lists all";
+
+#[derive(ClapArgs, Debug)]
+pub struct Args {
+    /// Board to work on instead of the current one
+    #[arg(long, value_name = "SLUG", global = true)]
+    pub board: Option<String>,
+
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// Make the board's database and say what comes next
+    Init,
+    /// Manage boards
+    Boards(BoardsArgs),
+    /// Make a task, or many from a file of JSON lines
+    Create(CreateArgs),
+    /// List tasks
+    #[command(visible_alias = "ls")]
+    List(ListArgs),
+    /// Show a task with its comments, events and runs
+    Show(ShowArgs),
+    /// Give a task to a profile, or to nobody (`none`)
+    Assign(AssignArgs),
+    /// Take a task back from its worker
+    Reclaim(ReclaimArgs),
+    /// Give a task to another profile
+    Reassign(ReassignArgs),
+    /// Find tasks that need a person
+    #[command(visible_alias = "diag")]
+    Diagnostics(DiagnosticsArgs),
+    /// Let a task wait for another
+    Link(LinkArgs),
+    /// Remove a dependency
+    Unlink(LinkArgs),
+    /// Claim a ready task by hand
+    Claim(ClaimArgs),
+    /// Comment on a task
+    Comment(CommentArgs),
+    /// Mark tasks as done
+    Complete(CompleteArgs),
+    /// Correct the result of a finished task
+    Edit(EditArgs),
+    /// Block tasks until somebody unblocks them
+    Block(ParkArgs),
+    /// Set tasks aside for later
+    Schedule(ParkArgs),
+    /// Let blocked or scheduled tasks go on
+    Unblock(UnblockArgs),
+    /// Make waiting tasks ready by hand
+    Promote(PromoteArgs),
+    /// Put tasks away, or remove archived ones
+    Archive(ArchiveArgs),
+    /// Follow one task's events
+    Tail(TailArgs),
+    /// Follow all events of the board
+    Watch(WatchArgs),
+    /// Count tasks
+    Stats(JsonArgs),
+    /// Tell a chat about a task
+    NotifySubscribe(SubscribeArgs),
+    /// List who is told about what
+    NotifyList(NotifyListArgs),
+    /// Stop telling a chat about a task
+    NotifyUnsubscribe(UnsubscribeArgs),
+    /// Print a worker's log
+    Log(LogArgs),
+    /// List the attempts at a task
+    Runs(RunsArgs),
+    /// Say that a task is being worked on
+    Heartbeat(HeartbeatArgs),
+    /// List profiles and assignees with their tasks
+    Assignees(JsonArgs),
+    /// Print what a worker is told about a task
+    Context(TaskArgs),
+    /// Remove what nobody needs any more
+    Gc(GcArgs),
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct TaskArgs {
+    pub task_id: String,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct JsonArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct BoardsArgs {
+    #[command(subcommand)]
+    pub verb: Option<BoardsVerb>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum BoardsVerb {
+    /// List boards
+    #[command(visible_alias = "ls")]
+    List {
+        #[arg(long)]
+        json: bool,
+        /// Boards marked as archived too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Make a board, or change what is said about it
+    #[command(visible_alias = "new")]
+    Create {
+        slug: String,
+        #[arg(long)]
+        name: Option<String>,
+        #[arg(long)]
+        description: Option<String>,
+        #[arg(long)]
+        icon: Option<String>,
+        #[arg(long)]
+        color: Option<String>,
+        /// Directory for tasks that name none
+        #[arg(long)]
+        default_workdir: Option<String>,
+        /// Make it the current board
+        #[arg(long)]
+        switch: bool,
+    },
+    /// Archive a board, or delete it
+    #[command(visible_alias = "remove")]
+    Rm {
+        slug: String,
+        /// Remove the directory instead of archiving it
+        #[arg(long)]
+        delete: bool,
+    },
+    /// Delete a board and all it holds
+    Delete { slug: String },
+    /// Make a board the current one
+    #[command(visible_alias = "use")]
+    Switch { slug: String },
+    /// Show the current board
+    #[command(visible_alias = "current")]
+    Show,
+    /// Change a board's display name
+    Rename { slug: String, name: String },
+    /// Set or clear the directory for tasks that name none
+    SetDefaultWorkdir { slug: String, path: Option<String> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InitialStatusArg {
+    Blocked,
+    Running,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct CreateArgs {
+    #[arg(required_unless_present = "from")]
+    pub title: Option<String>,
+    /// Make one task per JSON line of FILE (`-` is standard input), all or none
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["title", "body", "parent", "idempotency_key"])]
+    pub from: Option<String>,
+    #[arg(long)]
+    pub body: Option<String>,
+    #[arg(long)]
+    pub assignee: Option<String>,
+    /// A task this one waits for; may be repeated
+    #[arg(long, value_name = "TASK")]
+    pub parent: Vec<String>,
+    /// scratch, worktree, worktree:<path> or dir:<path>
+    #[arg(long, default_value = "scratch")]
+    pub workspace: String,
+    /// Branch of a worktree
+    #[arg(long)]
+    pub branch: Option<String>,
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Higher goes first
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    pub priority: i64,
+    /// Leave it for specification first
+    #[arg(long)]
+    pub triage: bool,
+    /// With a key that a task has already, that task is the answer
+    #[arg(long)]
+    pub idempotency_key: Option<String>,
+    /// 300, 90s, 30m, 2h or 1d
+    #[arg(long, value_name = "DURATION")]
+    pub max_runtime: Option<String>,
+    #[arg(long, default_value = "user")]
+    pub created_by: String,
+    /// A skill its worker loads; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub skill: Vec<String>,
+    /// Failures in a row before it is blocked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub max_retries: Option<i64>,
+    /// Work on until a judge is satisfied
+    #[arg(long)]
+    pub goal: bool,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub goal_max_turns: Option<i64>,
+    #[arg(long, value_enum)]
+    pub initial_status: Option<InitialStatusArg>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatusArg {
+    Archived,
+    Blocked,
+    Done,
+    Ready,
+    Review,
+    Running,
+    Scheduled,
+    Todo,
+    Triage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SortArg {
+    Assignee,
+    Created,
+    CreatedDesc,
+    Priority,
+    PriorityDesc,
+    Status,
+    Title,
+    Updated,
+}
+
+impl From<SortArg> for ListSort {
+    fn from(sort: SortArg) -> Self {
+        match sort {
+            SortArg::Assignee => ListSort::Assignee,
+            SortArg::Created => ListSort::Created,
+            SortArg::CreatedDesc => ListSort::CreatedDesc,
+            SortArg::Priority => ListSort::Priority,
+            SortArg::PriorityDesc => ListSort::PriorityDesc,
+            SortArg::Status => ListSort::Status,
+            SortArg::Title => ListSort::Title,
+            SortArg::Updated => ListSort::Updated,
+        }
+    }
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ListArgs {
+    /// Only tasks of the profile in use
+    #[arg(long)]
+    pub mine: bool,
+    #[arg(long)]
+    pub assignee: Option<String>,
+    #[arg(long, value_enum)]
+    pub status: Option<StatusArg>,
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only tasks created in this session
+    #[arg(long)]
+    pub session: Option<String>,
+    /// Archived tasks too
+    #[arg(long)]
+    pub archived: bool,
+    #[arg(long)]
+    pub json: bool,
+    #[arg(long, value_enum)]
+    pub sort: Option<SortArg>,
+    #[arg(long, value_name = "ID")]
+    pub workflow_template_id: Option<String>,
+    #[arg(long, value_name = "KEY")]
+    pub step_key: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StateType {
+    Status,
+    Outcome,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct StateArgs {
+    /// Show only runs whose status or outcome is --state-name
+    #[arg(long, value_enum)]
+    pub state_type: Option<StateType>,
+    #[arg(long, value_name = "VALUE")]
+    pub state_name: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ShowArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct RunsArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct AssignArgs {
+    pub task_id: String,
+    /// A profile, or none, -, null
+    #[arg(allow_hyphen_values = true)]
+    pub profile: String,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ReclaimArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub reason: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ReassignArgs {
+    pub task_id: String,
+    #[arg(allow_hyphen_values = true)]
+    pub profile: String,
+    /// Take it back from a running worker first
+    #[arg(long)]
+    pub reclaim: bool,
+    #[arg(long)]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SeverityArg {
+    Warning,
+    Error,
+    Critical,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct DiagnosticsArgs {
+    /// Only findings at least this bad
+    #[arg(long, value_enum)]
+    pub severity: Option<SeverityArg>,
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct LinkArgs {
+    pub parent_id: String,
+    pub child_id: String,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ClaimArgs {
+    pub task_id: String,
+    /// Seconds until the claim ends unless it is kept up
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(1..))]
+    pub ttl: Option<i64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct CommentArgs {
+    pub task_id: String,
+    #[arg(required = true)]
+    pub text: Vec<String>,
+    #[arg(long)]
+    pub author: Option<String>,
+    /// Cut the text to N characters
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_len: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct CompleteArgs {
+    #[arg(required = true)]
+    pub task_ids: Vec<String>,
+    #[arg(long)]
+    pub result: Option<String>,
+    #[arg(long)]
+    pub summary: Option<String>,
+    /// A JSON object for whoever works on with the result
+    #[arg(long, value_name = "JSON")]
+    pub metadata: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct EditArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub result: String,
+    #[arg(long)]
+    pub summary: Option<String>,
+    #[arg(long, value_name = "JSON")]
+    pub metadata: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ParkArgs {
+    pub task_id: String,
+    pub reason: Vec<String>,
+    /// More tasks
+    #[arg(long, num_args = 1.., value_name = "ID")]
+    pub ids: Vec<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct UnblockArgs {
+    #[arg(required = true)]
+    pub task_ids: Vec<String>,
+    #[arg(long)]
+    pub reason: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct PromoteArgs {
+    pub task_id: String,
+    pub reason: Vec<String>,
+    /// More tasks
+    #[arg(long, num_args = 1.., value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Over open parents
+    #[arg(long)]
+    pub force: bool,
+    #[arg(long)]
+    pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct ArchiveArgs {
+    #[arg(required_unless_present = "rm")]
+    pub task_ids: Vec<String>,
+    /// Remove these archived tasks for good
+    #[arg(long, num_args = 1.., value_name = "ID")]
+    pub rm: Vec<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct TailArgs {
+    pub task_id: String,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 1.0)]
+    pub interval: f64,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct WatchArgs {
+    #[arg(long)]
+    pub assignee: Option<String>,
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only these, separated by commas
+    #[arg(long)]
+    pub kinds: Option<String>,
+    #[arg(long, default_value_t = 0.5)]
+    pub interval: f64,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct SubscribeArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub platform: String,
+    #[arg(long, allow_hyphen_values = true)]
+    pub chat_id: String,
+    #[arg(long, default_value = "")]
+    pub thread_id: String,
+    #[arg(long)]
+    pub user_id: Option<String>,
+    /// Profile whose gateway delivers
+    #[arg(long)]
+    pub notifier_profile: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct NotifyListArgs {
+    pub task_id: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct UnsubscribeArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub platform: String,
+    #[arg(long, allow_hyphen_values = true)]
+    pub chat_id: String,
+    #[arg(long, default_value = "")]
+    pub thread_id: String,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct LogArgs {
+    pub task_id: String,
+    /// Only the last BYTES
+    #[arg(long, value_name = "BYTES")]
+    pub tail: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct HeartbeatArgs {
+    pub task_id: String,
+    #[arg(long)]
+    pub note: Option<String>,
+    /// The claim's lock; with it the claim is kept as well
+    #[arg(long)]
+    pub lock: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct GcArgs {
+    /// Keep events of finished tasks this long
+    #[arg(long, default_value_t = 30)]
+    pub event_retention_days: u32,
+    /// Keep worker logs this long
+    #[arg(long, default_value_t = 30)]
+    pub log_retention_days: u32,
+}

@@ -1,0 +1,112 @@
+//! Taking tasks by hand, keeping them, and taking them back.
+
+use super::arguments::{ClaimArgs, HeartbeatArgs, ReassignArgs, ReclaimArgs};
+use super::context::{Failure, Output, Session, task_id, worker_of};
+use super::tasks::{profile, refused};
+use crate::env;
+use crate::error::KanbanError;
+use crate::machine::{Refusal, Release};
+use crate::model::{Status, Task};
+use crate::store::ClaimRequest;
+use crate::worker::resolve_workspace;
+
+pub(super) fn claim(
+    args: ClaimArgs,
+    session: &Session<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let id = task_id(&args.task_id);
+    let request = ClaimRequest {
+        lock: session.context.host.claim_lock(),
+        ttl: args.ttl.unwrap_or(session.settings.claim_ttl),
+        host: None,
+    };
+    let task = session.board.claim(&id, &request).map_err(|error| match error {
+        KanbanError::UnknownTask(id) => Failure::failed(format!("no such task: {id}")),
+        KanbanError::Refused(why @ Refusal::NotClaimable { .. }) => {
+            Failure::failed(format!("cannot claim {id}: {why}"))
+        }
+        other => other.into(),
+    })?;
+    let workspace = resolve_workspace(
+        &task,
+        &session.paths,
+        session.context.home.user_home(),
+        &session.context.directory,
+    )?;
+    let path = workspace.path.to_string_lossy();
+    session.board.set_workspace(&id, &path, workspace.branch.as_deref())?;
+    output.line(format!("Claimed {id}"))?;
+    output.line(format!("Workspace: {path}"))?;
+    Ok(())
+}
+
+pub(super) fn heartbeat(
+    args: HeartbeatArgs,
+    session: &Session<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let id = task_id(&args.task_id);
+    let own = session.context.environment.get_non_empty(env::CLAIM_LOCK);
+    let lock = args.lock.as_deref().or(own).map(|lock| (lock, session.settings.claim_ttl));
+    session
+        .board
+        .heartbeat(&id, args.note.as_deref(), session.fence(&id), lock)
+        .map_err(refused(format!("cannot heartbeat {id} (not running?)")))?;
+    output.line(format!("Heartbeat recorded for {id}"))?;
+    Ok(())
+}
+
+pub(super) fn reclaim(
+    args: ReclaimArgs,
+    session: &Session<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let id = task_id(&args.task_id);
+    take_back(session, &id, args.reason.as_deref())
+        .map_err(refused(format!("cannot reclaim {id} (not running or unknown id)")))?;
+    output.line(format!("Reclaimed {id}"))?;
+    Ok(())
+}
+
+/// Ends the worker, then releases the claim.
+fn take_back(
+    session: &Session<'_>,
+    id: &hermes_types::TaskId,
+    reason: Option<&str>,
+) -> Result<Task, KanbanError> {
+    let task = session.board.task(id)?;
+    if task.status != Status::Running && task.claim_lock.is_none() {
+        return Err(Refusal::NothingToDo.into());
+    }
+    let identity = match task.current_run_id {
+        Some(run) => session.board.identity(run)?,
+        None => None,
+    };
+    let termination = session.context.host.terminate(worker_of(&task, identity.as_ref()));
+    session.board.release(id, Release::Manual { reason: reason.map(str::to_owned), termination })
+}
+
+pub(super) fn reassign(
+    args: ReassignArgs,
+    session: &Session<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let id = task_id(&args.task_id);
+    let refuse = refused(format!(
+        "cannot reassign {id} (unknown id, or still running — pass --reclaim to release first)"
+    ));
+    let mut reclaimed = false;
+    if args.reclaim {
+        match take_back(session, &id, args.reason.as_deref()) {
+            Ok(_) => reclaimed = true,
+            Err(KanbanError::Refused(Refusal::NothingToDo)) => {}
+            Err(error) => return Err(refuse(error)),
+        }
+    }
+    let task = session.board.assign(&id, profile(&args.profile)).map_err(refuse)?;
+    let shown = task.assignee.as_deref().unwrap_or("(unassigned)");
+    let suffix = if reclaimed { " (claim reclaimed)" } else { "" };
+    output.line(format!("Reassigned {id} to {shown}{suffix}"))?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! `kanban list`.
+
+use super::arguments::{ListArgs, StatusArg};
+use super::context::{Failure, Output, Session};
+use crate::model::Status;
+use crate::store::{ListFilter, ListSort};
+
+impl From<StatusArg> for Status {
+    fn from(status: StatusArg) -> Self {
+        match status {
+            StatusArg::Archived => Status::Archived,
+            StatusArg::Blocked => Status::Blocked,
+            StatusArg::Done => Status::Done,
+            StatusArg::Ready => Status::Ready,
+            StatusArg::Review => Status::Review,
+            StatusArg::Running => Status::Running,
+            StatusArg::Scheduled => Status::Scheduled,
+            StatusArg::Todo => Status::Todo,
+            StatusArg::Triage => Status::Triage,
+        }
+    }
+}
+
+pub(super) fn run(
+    args: ListArgs,
+    session: &Session<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    session.board.recompute_ready()?;
+    let assignee = if args.mine { Some(session.author()) } else { args.assignee };
+    let filter = ListFilter {
+        assignee: assignee.map(|name| name.trim().to_lowercase()),
+        status: args.status.map(Status::from),
+        tenant: args.tenant,
+        session: args.session,
+        archived: args.archived,
+        workflow_template_id: args.workflow_template_id,
+        step_key: args.step_key,
+        limit: None,
+    };
+    let sort = args.sort.map_or(ListSort::Priority, ListSort::from);
+    if args.json {
+        output.json(&session.board.list(&filter, sort)?)?;
+        return Ok(());
+    }
+    let others = session.boards.list().len() - 1;
+    if others > 0 {
+        let plural = if others == 1 { "board" } else { "boards" };
+        output.line(format!(
+            "Board: {} ({others} other {plural} — `hermes kanban boards list`)\n",
+            session.paths.slug
+        ))?;
+    }
+    let mut any = false;
+    let mut written = Ok(());
+    session.board.list_rows(&filter, sort, |row| {
+        any = true;
+        if written.is_ok() {
+            let assignee = row.assignee.as_deref().unwrap_or("(unassigned)");
+            let tenant = row.tenant.map(|name| format!(" [{name}]")).unwrap_or_default();
+            written = output.line(format!(
+                "{} {}  {:<8}  {assignee:<20}{tenant}  {}",
+                row.status.icon(),
+                row.id,
+                row.status,
+                row.title
+            ));
+        }
+    })?;
+    written?;
+    if !any {
+        output.line("(no matching tasks)")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! This machine, and processes on it that boards know by number.
+//!
+//! A claim lock reads `<hostname>:<pid>`. Pids mean something only where the host
+//! name matches; everything about other hosts is left to the claim's TTL.
+
+use std::time::Duration;
+
+use hermes_process::{Identity, Tree};
+
+use crate::model::{Termination, WorkerIdentity};
+
+/// Between SIGTERM and SIGKILL.
+pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
+
+/// A process found under a pid without a recorded start time counts as the worker
+/// only if it started within this many seconds of the run.
+const START_SLACK: i64 = 120;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    name: String,
+}
+
+/// What is known about a worker's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerRef<'a> {
+    pub lock: Option<&'a str>,
+    pub pid: Option<i64>,
+    pub run_started_at: i64,
+    pub identity: Option<&'a WorkerIdentity>,
+}
+
+impl Host {
+    pub fn of_machine() -> Self {
+        let name = nix::unistd::gethostname()
+            .ok()
+            .and_then(|name| name.into_string().ok())
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "unknown".to_owned());
+        Self { name }
+    }
+
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into() }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The lock this process claims with.
+    pub fn claim_lock(&self) -> String {
+        format!("{}:{}", self.name, std::process::id())
+    }
+
+    pub fn owns(&self, lock: &str) -> bool {
+        lock.strip_prefix(&self.name).is_some_and(|rest| rest.starts_with(':'))
+    }
+
+    /// The process that holds the lock, if it runs here.
+    pub fn claimer_is_alive(&self, lock: &str) -> bool {
+        self.owns(lock)
+            && lock
+                .rsplit(':')
+                .next()
+                .and_then(|pid| pid.parse().ok())
+                .and_then(Identity::of)
+                .is_some_and(|claimer| claimer.is_alive())
+    }
+
+    /// This very process as a worker of `run`.
+    pub fn this_worker(&self, run: i64) -> WorkerIdentity {
+        self.describe(run, &Identity::of_this_process())
+    }
+
+    pub fn describe(&self, run: i64, process: &Identity) -> WorkerIdentity {
+        WorkerIdentity {
+            run_id: run,
+            pid: Some(i64::from(process.pid)),
+            start_time: i64::try_from(process.start_ticks).ok(),
+            boot_id: Some(process.boot_id.clone()),
+            host: self.name.clone(),
+            ..WorkerIdentity::default()
+        }
+    }
+
+    /// The worker's process if it is here and still the one that was started.
+    pub fn find(&self, worker: WorkerRef<'_>) -> Option<Identity> {
+        if !worker.lock.is_some_and(|lock| self.owns(lock)) {
+            return None;
+        }
+        let pid = i32::try_from(worker.pid?).ok()?;
+        let found = Identity::of(pid).filter(Identity::is_alive)?;
+        match worker.identity.filter(|known| known.pid == Some(i64::from(pid))) {
+            Some(known) if known.host == self.name => {
+                let same = known.start_time == i64::try_from(found.start_ticks).ok()
+                    && known.boot_id.as_deref() == Some(found.boot_id.as_str());
+                same.then_some(found)
+            }
+            // Somebody else's worker: its number may have been given away again.
+            _ => started_at(&found)
+                .is_none_or(|at| at <= worker.run_started_at + START_SLACK)
+                .then_some(found),
+        }
+    }
+
+    /// Ends the worker's whole tree and says what that took.
+    pub fn terminate(&self, worker: WorkerRef<'_>) -> Termination {
+        let mut outcome = Termination {
+            prev_pid: worker.pid,
+            host_local: worker.pid.is_some() && worker.lock.is_some_and(|lock| self.owns(lock)),
+            ..Termination::default()
+        };
+        let Some(process) = self.find(worker) else {
+            // Nobody is there any more.
+            outcome.terminated = outcome.host_local;
+            return outcome;
+        };
+        outcome.attempted = true;
+        let tree = Tree::led_by(process);
+        outcome.terminated = tree.terminate_blocking(TERMINATION_GRACE).is_ok();
+        outcome
+    }
+}
+
+/// Seconds since the epoch at which a process was started.
+fn started_at(process: &Identity) -> Option<i64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let boot: i64 = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()?;
+    // USER_HZ, which the kernel promises to programs.
+    Some(boot + i64::try_from(process.start_ticks / 100).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn me() -> (Host, Identity) {
+        (Host::named("here"), Identity::of_this_process())
+    }
+
+    #[test]
+    fn a_lock_belongs_to_the_host_whose_whole_name_it_begins_with() {
+        let host = Host::named("work");
+        assert!(host.owns("work:12"));
+        assert!(!host.owns("workstation:12"));
+        assert!(!host.owns("other:12"));
+    }
+
+    #[test]
+    fn a_recycled_pid_is_not_the_worker() {
+        let (host, process) = me();
+        let mut identity = host.describe(1, &process);
+        let worker = |identity| WorkerRef {
+            lock: Some("here:1"),
+            pid: Some(i64::from(process.pid)),
+            run_started_at: 0,
+            identity: Some(identity),
+        };
+        assert_eq!(host.find(worker(&identity)), Some(process.clone()));
+        identity.start_time = identity.start_time.map(|ticks| ticks - 1);
+        assert_eq!(host.find(worker(&identity)), None);
+        identity.start_time = i64::try_from(process.start_ticks).ok();
+        identity.boot_id = Some("before the reboot".into());
+        assert_eq!(host.find(worker(&identity)), None);
+    }
+
+    #[test]
+    fn without_a_recorded_start_the_process_must_be_as_old_as_the_run() {
+        let (host, process) = me();
+        let started = started_at(&process).unwrap();
+        let worker = |run_started_at| WorkerRef {
+            lock: Some("here:1"),
+            pid: Some(i64::from(process.pid)),
+            run_started_at,
+            identity: None,
+        };
+        assert!(host.find(worker(started)).is_some());
+        assert!(host.find(worker(started - 10_000)).is_none());
+        let foreign = WorkerRef { lock: Some("there:1"), ..worker(started) };
+        assert!(host.find(foreign).is_none());
+    }
+}
