@@ -14,12 +14,18 @@ use crate::machine::{InvalidTask, Refusal};
 pub enum KanbanError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("the board's database refused: {0}")]
+    Sql(#[from] rusqlite::Error),
     #[error(
         "Refusing to open corrupt kanban DB at {}: {reason}. Original preserved; backup at {}.",
         path.display(),
         backup.display()
     )]
-    Corrupt { path: PathBuf, reason: String, backup: PathBuf },
+    Corrupt {
+        path: PathBuf,
+        reason: String,
+        backup: PathBuf,
+    },
     #[error("unknown task {0}")]
     UnknownTask(TaskId),
     #[error("unknown parent task(s): {}", join(.0))]
@@ -40,8 +46,14 @@ pub enum KanbanError {
     Slug(#[from] InvalidSlug),
     #[error("board '{0}' does not exist")]
     UnknownBoard(Slug),
-    #[error("the completion names cards that were not created for this task: {}", join(phantom))]
-    PhantomCards { phantom: Vec<TaskId>, verified: Vec<TaskId> },
+    #[error(
+        "the completion names cards that were not created for this task: {}",
+        join(phantom)
+    )]
+    PhantomCards {
+        phantom: Vec<TaskId>,
+        verified: Vec<TaskId>,
+    },
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("workspace: {0}")]
@@ -57,7 +69,10 @@ pub enum KanbanError {
 }
 
 pub(crate) fn join(ids: &[TaskId]) -> String {
-    ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(TaskId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl KanbanError {
@@ -71,6 +86,9 @@ impl KanbanError {
         match self {
             KanbanError::Corrupt { .. } => true,
             KanbanError::Store(error) => error.is_damage(),
+            KanbanError::Sql(error) => {
+                error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
+            }
             _ => false,
         }
     }
@@ -78,11 +96,5 @@ impl KanbanError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| KanbanError::Io { path, source }
-    }
-}
-
-impl From<rusqlite::Error> for KanbanError {
-    fn from(error: rusqlite::Error) -> Self {
-        KanbanError::Store(StoreError::from(error))
     }
 }

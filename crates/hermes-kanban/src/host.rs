@@ -10,7 +10,7 @@ use hermes_process::{Identity, Tree};
 use crate::model::{Termination, WorkerIdentity};
 
 /// Between SIGTERM and SIGKILL.
-pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
+pub(crate) const TERMINATION_GRACE: Duration = Duration::from_secs(5);
 
 /// A process found under a pid without a recorded start time counts as the worker
 /// only if it started within this many seconds of the run.
@@ -54,7 +54,8 @@ impl Host {
     }
 
     pub fn owns(&self, lock: &str) -> bool {
-        lock.strip_prefix(&self.name).is_some_and(|rest| rest.starts_with(':'))
+        lock.strip_prefix(&self.name)
+            .is_some_and(|rest| rest.starts_with(':'))
     }
 
     /// The process that holds the lock, if it runs here.
@@ -91,7 +92,10 @@ impl Host {
         }
         let pid = i32::try_from(worker.pid?).ok()?;
         let found = Identity::of(pid).filter(Identity::is_alive)?;
-        match worker.identity.filter(|known| known.pid == Some(i64::from(pid))) {
+        match worker
+            .identity
+            .filter(|known| known.pid == Some(i64::from(pid)))
+        {
             Some(known) if known.host == self.name => {
                 let same = known.start_time == i64::try_from(found.start_ticks).ok()
                     && known.boot_id.as_deref() == Some(found.boot_id.as_str());
@@ -155,19 +159,26 @@ mod tests {
     #[test]
     fn a_recycled_pid_is_not_the_worker() {
         let (host, process) = me();
-        let mut identity = host.describe(1, &process);
-        let worker = |identity| WorkerRef {
-            lock: Some("here:1"),
-            pid: Some(i64::from(process.pid)),
-            run_started_at: 0,
-            identity: Some(identity),
+        let known = host.describe(1, &process);
+        let find = |identity: &WorkerIdentity| {
+            host.find(WorkerRef {
+                lock: Some("here:1"),
+                pid: Some(i64::from(process.pid)),
+                run_started_at: 0,
+                identity: Some(identity),
+            })
         };
-        assert_eq!(host.find(worker(&identity)), Some(process.clone()));
-        identity.start_time = identity.start_time.map(|ticks| ticks - 1);
-        assert_eq!(host.find(worker(&identity)), None);
-        identity.start_time = i64::try_from(process.start_ticks).ok();
-        identity.boot_id = Some("before the reboot".into());
-        assert_eq!(host.find(worker(&identity)), None);
+        assert_eq!(find(&known), Some(process.clone()));
+        let earlier = known.start_time.map(|ticks| ticks - 1);
+        assert_eq!(
+            find(&WorkerIdentity {
+                start_time: earlier,
+                ..known.clone()
+            }),
+            None
+        );
+        let boot_id = Some("before the reboot".to_owned());
+        assert_eq!(find(&WorkerIdentity { boot_id, ..known }), None);
     }
 
     #[test]
@@ -182,7 +193,10 @@ mod tests {
         };
         assert!(host.find(worker(started)).is_some());
         assert!(host.find(worker(started - 10_000)).is_none());
-        let foreign = WorkerRef { lock: Some("there:1"), ..worker(started) };
+        let foreign = WorkerRef {
+            lock: Some("there:1"),
+            ..worker(started)
+        };
         assert!(host.find(foreign).is_none());
     }
 }

@@ -39,7 +39,7 @@ pub struct Settings {
 }
 
 /// Heartbeats older than this say that a worker hangs.
-pub const HEARTBEAT_STALE_SECONDS: i64 = 3600;
+pub(crate) const HEARTBEAT_STALE_SECONDS: i64 = 3600;
 
 const DEFAULT_INTERVAL: f64 = 60.0;
 const DEFAULT_ROTATE_BYTES: i64 = 2_097_152;
@@ -80,9 +80,13 @@ impl Settings {
         // A cap that makes no sense is no cap; a board must not stand still for it.
         let mut cap = |key: &str| -> Option<usize> {
             let value = config.get(key)?;
-            let cap = integer(value).filter(|n| *n >= 1).and_then(|n| usize::try_from(n).ok());
+            let cap = integer(value)
+                .filter(|n| *n >= 1)
+                .and_then(|n| usize::try_from(n).ok());
             if cap.is_none() {
-                complaints.push(format!("{key}: {value} is not a number from 1 up, so no cap"));
+                complaints.push(format!(
+                    "{key}: {value} is not a number from 1 up, so no cap"
+                ));
             }
             cap
         };
@@ -104,7 +108,9 @@ impl Settings {
         let switched_off = environment
             .get_non_empty(env::DISPATCH_IN_GATEWAY)
             .is_some_and(|text| {
-                ["0", "false", "no", "off"].iter().any(|no| text.eq_ignore_ascii_case(no))
+                ["0", "false", "no", "off"]
+                    .iter()
+                    .any(|no| text.eq_ignore_ascii_case(no))
             });
         Self {
             failure_limit,
@@ -133,9 +139,9 @@ impl Settings {
 fn flag(config: &Config, key: &str, default: bool) -> bool {
     match config.get(key) {
         Some(Value::Bool(value)) => *value,
-        Some(Value::String(text)) => {
-            !["0", "false", "no", "off"].iter().any(|no| text.trim().eq_ignore_ascii_case(no))
-        }
+        Some(Value::String(text)) => !["0", "false", "no", "off"]
+            .iter()
+            .any(|no| text.trim().eq_ignore_ascii_case(no)),
         Some(Value::Number(number)) => number.as_f64() != Some(0.0),
         _ => default,
     }
@@ -158,9 +164,12 @@ fn number(value: &Value) -> Option<f64> {
 /// Whole numbers only; `true` is not one.
 pub(crate) fn integer(value: &Value) -> Option<i64> {
     match value {
-        Value::Number(number) => number
-            .as_i64()
-            .or_else(|| number.as_f64().filter(|f| f.fract() == 0.0).map(|f| f as i64)),
+        Value::Number(number) => number.as_i64().or_else(|| {
+            number
+                .as_f64()
+                .filter(|f| f.fract() == 0.0)
+                .map(|f| f as i64)
+        }),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     }
@@ -177,7 +186,9 @@ mod tests {
     #[test]
     fn caps_that_make_no_sense_are_no_caps() {
         for value in ["0", "-1", "many", "null", "1.5"] {
-            let settings = read(&format!("kanban:\n  max_in_progress_per_profile: {value}\n"));
+            let settings = read(&format!(
+                "kanban:\n  max_in_progress_per_profile: {value}\n"
+            ));
             assert_eq!(settings.max_in_progress_per_profile, None, "{value}");
         }
         let settings = read("kanban:\n  max_in_progress_per_profile: 2\n  max_spawn: \"3\"\n");
@@ -188,7 +199,10 @@ mod tests {
 
     #[test]
     fn a_blank_default_assignee_is_none() {
-        assert_eq!(read("kanban:\n  default_assignee: \"   \"\n").default_assignee, None);
+        assert_eq!(
+            read("kanban:\n  default_assignee: \"   \"\n").default_assignee,
+            None
+        );
         let settings = read("kanban:\n  default_assignee: ' Builder '\n");
         assert_eq!(settings.default_assignee.as_deref(), Some("builder"));
     }
@@ -199,7 +213,10 @@ mod tests {
         assert_eq!(settings.failure_limit, 2);
         assert_eq!(settings.interval, Duration::from_secs(60));
         assert_eq!(settings.complaints.len(), 2);
-        assert_eq!(read("kanban:\n  dispatch_stale_timeout_seconds: 0\n").stale_timeout, None);
+        assert_eq!(
+            read("kanban:\n  dispatch_stale_timeout_seconds: 0\n").stale_timeout,
+            None
+        );
     }
 
     #[test]

@@ -29,7 +29,10 @@ impl BoardMetadata {
         // The directory decides what the board is called.
         fields.insert("slug".to_owned(), json!(slug.as_str()));
         fields.shift_remove("db_path");
-        Self { slug: slug.clone(), fields }
+        Self {
+            slug: slug.clone(),
+            fields,
+        }
     }
 
     pub fn name(&self) -> String {
@@ -69,7 +72,11 @@ impl BoardMetadata {
         fs::create_dir_all(directory)?;
         let mut text = crate::model::pretty(&self.fields);
         text.push('\n');
-        write_atomic(&directory.join("board.json"), text.as_bytes(), FileMode::Keep)
+        write_atomic(
+            &directory.join("board.json"),
+            text.as_bytes(),
+            FileMode::Keep,
+        )
     }
 }
 
@@ -106,8 +113,11 @@ mod tests {
     #[test]
     fn unknown_keys_survive_a_rewrite_and_the_directory_names_the_board() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("board.json"), r#"{"slug":"other","theme":{"dark":true}}"#)
-            .unwrap();
+        fs::write(
+            dir.path().join("board.json"),
+            r#"{"slug":"other","theme":{"dark":true}}"#,
+        )
+        .unwrap();
         let slug = Slug::parse("p").unwrap();
         let mut meta = BoardMetadata::read(&slug, dir.path());
         meta.set("name", json!("Plan"));

@@ -52,7 +52,11 @@ impl BoardPaths {
 
 impl Boards {
     pub fn locate(home: &Home, environment: &Environment) -> Self {
-        let path = |name| environment.get_non_empty(name).map(|text| expand(text, home));
+        let path = |name| {
+            environment
+                .get_non_empty(name)
+                .map(|text| expand(text, home))
+        };
         Self {
             root: path(env::HOME).unwrap_or_else(|| home.root().to_owned()),
             database_pin: path(env::DB),
@@ -96,11 +100,18 @@ impl Boards {
     }
 
     pub fn paths(&self, slug: &Slug) -> BoardPaths {
-        let base = if slug.is_default() { self.kanban_dir() } else { self.directory(slug) };
+        let base = if slug.is_default() {
+            self.kanban_dir()
+        } else {
+            self.directory(slug)
+        };
         BoardPaths {
             slug: slug.clone(),
             root: self.root.clone(),
-            database: self.database_pin.clone().unwrap_or_else(|| self.own_database(slug)),
+            database: self
+                .database_pin
+                .clone()
+                .unwrap_or_else(|| self.own_database(slug)),
             directory: self.directory(slug),
             workspaces: self
                 .workspaces_pin
@@ -158,7 +169,11 @@ impl Boards {
 
     pub fn set_current(&self, slug: &Slug) -> io::Result<()> {
         fs::create_dir_all(self.kanban_dir())?;
-        write_atomic(&self.current_file(), format!("{slug}\n").as_bytes(), FileMode::Keep)
+        write_atomic(
+            &self.current_file(),
+            format!("{slug}\n").as_bytes(),
+            FileMode::Keep,
+        )
     }
 
     fn clear_current_if(&self, slug: &Slug) -> io::Result<()> {
@@ -213,11 +228,17 @@ mod tests {
         let environment = Environment::default();
         let from_profile = Boards::locate(&Home::at(root.join("profiles/x"), root), &environment);
         let slug = Slug::default_board();
-        assert_eq!(from_profile.paths(&slug).database, Path::new("/r/kanban.db"));
+        assert_eq!(
+            from_profile.paths(&slug).database,
+            Path::new("/r/kanban.db")
+        );
         assert_eq!(from_profile, boards(root));
         let named = from_profile.paths(&Slug::parse("p").unwrap());
         assert_eq!(named.logs, Path::new("/r/kanban/boards/p/logs"));
-        assert_eq!(from_profile.paths(&slug).workspaces, Path::new("/r/kanban/workspaces"));
+        assert_eq!(
+            from_profile.paths(&slug).workspaces,
+            Path::new("/r/kanban/workspaces")
+        );
     }
 
     #[test]
@@ -225,11 +246,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let boards = boards(dir.path());
         let slug = Slug::parse("p").unwrap();
-        boards.metadata(&slug).write(&boards.directory(&slug), 7).unwrap();
+        boards
+            .metadata(&slug)
+            .write(&boards.directory(&slug), 7)
+            .unwrap();
         boards.set_current(&slug).unwrap();
         assert_eq!(boards.current(), Some(slug.clone()));
         let attic = dir.path().join("kanban/boards/_archived");
-        assert_eq!(boards.archive(&slug, 99).unwrap(), RemovedBoard::Archived(attic.join("p-99")));
+        assert_eq!(
+            boards.archive(&slug, 99).unwrap(),
+            RemovedBoard::Archived(attic.join("p-99"))
+        );
         assert!(attic.join("p-99/board.json").exists());
         assert_eq!(boards.current(), None);
         assert!(!dir.path().join("kanban/current").exists());

@@ -26,7 +26,10 @@ impl Selection {
             .map(|pinned| pinned.slug)
             .or_else(|| boards.current())
             .unwrap_or_else(Slug::default_board);
-        Self { slug, warning: None }
+        Self {
+            slug,
+            warning: None,
+        }
     }
 
     /// With `--board`: the caller has checked that it exists. The database pin of
@@ -71,6 +74,9 @@ mod tests {
         let chosen = Selection::explicit(slug.clone(), &boards, &environment);
         assert!(chosen.warning.unwrap().contains("/elsewhere/kanban.db"));
         environment.set(env::BOARD, "p");
-        assert_eq!(Selection::explicit(slug, &boards, &environment).warning, None);
+        assert_eq!(
+            Selection::explicit(slug, &boards, &environment).warning,
+            None
+        );
     }
 }

@@ -29,7 +29,9 @@ impl Slug {
         if ok {
             Ok(Self(slug))
         } else {
-            Err(InvalidSlug { text: text.to_owned() })
+            Err(InvalidSlug {
+                text: text.to_owned(),
+            })
         }
     }
 
@@ -74,10 +76,22 @@ mod tests {
 
     #[test]
     fn slugs_cannot_leave_their_directory() {
-        for bad in ["", "zz/../x", "..", "_archived", "-a", "a b", "é", &"x".repeat(65)] {
+        for bad in [
+            "",
+            "zz/../x",
+            "..",
+            "_archived",
+            "-a",
+            "a b",
+            "é",
+            &"x".repeat(65),
+        ] {
             assert!(Slug::parse(bad).is_err(), "{bad:?} was accepted");
         }
-        assert_eq!(Slug::parse(" Site-Redesign ").unwrap().as_str(), "site-redesign");
+        assert_eq!(
+            Slug::parse(" Site-Redesign ").unwrap().as_str(),
+            "site-redesign"
+        );
         assert_eq!(Slug::parse("a-b_c").unwrap().title(), "A B C");
     }
 }

@@ -16,9 +16,15 @@ use crate::store::StatusCounts;
 use crate::worker::{LogTail, read_log};
 
 pub(super) fn init(session: &Session<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    output.line(format!("Kanban DB initialized at {}", session.paths.database.display()))?;
+    output.line(format!(
+        "Kanban DB initialized at {}",
+        session.paths.database.display()
+    ))?;
     let profiles = profiles::on_disk(&session.context.home);
-    output.line(format!("\n{} profile(s) can be an --assignee:", profiles.len()))?;
+    output.line(format!(
+        "\n{} profile(s) can be an --assignee:",
+        profiles.len()
+    ))?;
     for name in &profiles {
         output.line(format!("  {name}"))?;
     }
@@ -47,7 +53,10 @@ pub(super) fn stats(
         return Ok(());
     }
     output.line("By status:")?;
-    for status in Status::ALL.into_iter().filter(|status| *status != Status::Archived) {
+    for status in Status::ALL
+        .into_iter()
+        .filter(|status| *status != Status::Archived)
+    {
         let count = stats.by_status.get(status.as_str()).copied().unwrap_or(0);
         output.line(format!("  {status:<8}  {count}"))?;
     }
@@ -88,7 +97,11 @@ pub(super) fn assignees(
     output.line(format!("{:<20}  {:<8}  COUNTS", "NAME", "ON DISK"))?;
     for (name, (on_disk, counts)) in &rows {
         let on_disk = if *on_disk { "yes" } else { "no" };
-        let counts = if counts.is_empty() { "(idle)".to_owned() } else { join_counts(counts) };
+        let counts = if counts.is_empty() {
+            "(idle)".to_owned()
+        } else {
+            join_counts(counts)
+        };
         output.line(format!("{name:<20}  {on_disk:<8}  {counts}"))?;
     }
     Ok(())
@@ -107,9 +120,9 @@ pub(super) fn log(
             output.sink.write_all(&bytes)?;
             Ok(())
         }
-        None => {
-            Err(Failure::failed(format!("(no log for {id} — task may not have spawned yet)")))
-        }
+        None => Err(Failure::failed(format!(
+            "(no log for {id} — task may not have spawned yet)"
+        ))),
     }
 }
 
@@ -120,7 +133,9 @@ pub(super) fn gc(
 ) -> Result<(), Failure> {
     let day = 86_400;
     let now = session.board.now();
-    let collected = session.board.collect(now - i64::from(args.event_retention_days) * day)?;
+    let collected = session
+        .board
+        .collect(now - i64::from(args.event_retention_days) * day)?;
     let mut workspaces = 0;
     for (id, path) in collected.scratch {
         let path = path.map_or_else(|| session.paths.workspaces.join(id.as_str()), Into::into);

@@ -15,9 +15,20 @@ pub(super) fn run(
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
     let boards = Boards::locate(&context.home, &context.environment);
-    match args.verb.unwrap_or(BoardsVerb::List { json: false, all: false }) {
+    match args.verb.unwrap_or(BoardsVerb::List {
+        json: false,
+        all: false,
+    }) {
         BoardsVerb::List { json, all } => list(&boards, context, json, all, output),
-        BoardsVerb::Create { slug, name, description, icon, color, default_workdir, switch } => {
+        BoardsVerb::Create {
+            slug,
+            name,
+            description,
+            icon,
+            color,
+            default_workdir,
+            switch,
+        } => {
             let fields = [
                 ("name", name),
                 ("description", description),
@@ -31,7 +42,9 @@ pub(super) fn run(
         BoardsVerb::Delete { slug } => remove(&boards, context, &slug, true, output),
         BoardsVerb::Switch { slug } => {
             let slug = existing(&boards, "switch", &slug)?;
-            boards.set_current(&slug).map_err(KanbanError::io(boards.root()))?;
+            boards
+                .set_current(&slug)
+                .map_err(KanbanError::io(boards.root()))?;
             output.line(format!("Active board is now '{slug}'."))?;
             Ok(())
         }
@@ -48,7 +61,11 @@ pub(super) fn run(
         }
         BoardsVerb::SetDefaultWorkdir { slug, path } => {
             let slug = existing(&boards, "set-default-workdir", &slug)?;
-            match path.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
+            match path
+                .as_deref()
+                .map(str::trim)
+                .filter(|path| !path.is_empty())
+            {
                 Some(path) => {
                     check_workdir(path)?;
                     write(&boards, context, &slug, "default_workdir", json!(path))?;
@@ -76,9 +93,12 @@ fn check_workdir(path: &str) -> Result<(), Failure> {
 
 fn existing(boards: &Boards, verb: &str, text: &str) -> Result<Slug, Failure> {
     let command = format!("kanban boards {verb}");
-    let slug =
-        Slug::parse(text).map_err(|error| Failure::usage(format!("{command}: {error}")))?;
-    if boards.exists(&slug) { Ok(slug) } else { Err(unknown_board(&command, &slug)) }
+    let slug = Slug::parse(text).map_err(|error| Failure::usage(format!("{command}: {error}")))?;
+    if boards.exists(&slug) {
+        Ok(slug)
+    } else {
+        Err(unknown_board(&command, &slug))
+    }
 }
 
 fn write(
@@ -108,7 +128,11 @@ fn counts(boards: &Boards, context: &Context, slug: &Slug) -> Result<StatusCount
 }
 
 pub(super) fn join_counts(counts: &StatusCounts) -> String {
-    counts.iter().map(|(status, n)| format!("{status}={n}")).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(status, n)| format!("{status}={n}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn list(
@@ -143,9 +167,15 @@ fn list(
             rows.push(Value::Object(row));
         } else {
             let mark = if *slug == current { "●" } else { " " };
-            let shown =
-                if counts.is_empty() { "(empty)".to_owned() } else { join_counts(&counts) };
-            output.line(format!("{mark}   {slug:<24}  {:<28}  {shown}", metadata.name()))?;
+            let shown = if counts.is_empty() {
+                "(empty)".to_owned()
+            } else {
+                join_counts(&counts)
+            };
+            output.line(format!(
+                "{mark}   {slug:<24}  {:<28}  {shown}",
+                metadata.name()
+            ))?;
         }
     }
     if json {
@@ -191,7 +221,9 @@ fn create(
     let paths = boards.paths(&slug);
     Board::open(&paths.database, &open_options(context, &settings))?;
     if switch {
-        boards.set_current(&slug).map_err(KanbanError::io(boards.root()))?;
+        boards
+            .set_current(&slug)
+            .map_err(KanbanError::io(boards.root()))?;
     }
     let what = if existed { "already exists" } else { "created" };
     output.line(format!("Board '{slug}' {what}."))?;
@@ -200,7 +232,9 @@ fn create(
     if switch {
         output.line(format!("Active board is now '{slug}'."))?;
     } else {
-        output.line(format!("  Use `hermes kanban boards switch {slug}` to make it current."))?;
+        output.line(format!(
+            "  Use `hermes kanban boards switch {slug}` to make it current."
+        ))?;
     }
     Ok(())
 }
@@ -212,10 +246,12 @@ fn remove(
     delete: bool,
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
-    let slug = Slug::parse(text)
-        .map_err(|error| Failure::usage(format!("kanban boards rm: {error}")))?;
+    let slug =
+        Slug::parse(text).map_err(|error| Failure::usage(format!("kanban boards rm: {error}")))?;
     if slug.is_default() {
-        return Err(Failure::failed("kanban boards rm: the 'default' board cannot be removed"));
+        return Err(Failure::failed(
+            "kanban boards rm: the 'default' board cannot be removed",
+        ));
     }
     if !boards.exists(&slug) {
         return Err(unknown_board("kanban boards rm", &slug));
@@ -245,10 +281,16 @@ fn show(boards: &Boards, context: &Context, output: &mut Output<'_>) -> Result<(
     if !metadata.description().is_empty() {
         output.line(format!("  Description:  {}", metadata.description()))?;
     }
-    output.line(format!("  DB path:      {}", boards.paths(&slug).database.display()))?;
+    output.line(format!(
+        "  DB path:      {}",
+        boards.paths(&slug).database.display()
+    ))?;
     let total: i64 = counts.values().sum();
-    let detail =
-        if counts.is_empty() { String::new() } else { format!(" ({})", join_counts(&counts)) };
+    let detail = if counts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", join_counts(&counts))
+    };
     output.line(format!("  Tasks:        {total} total{detail}"))?;
     Ok(())
 }

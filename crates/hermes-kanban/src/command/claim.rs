@@ -21,13 +21,16 @@ pub(super) fn claim(
         ttl: args.ttl.unwrap_or(session.settings.claim_ttl),
         host: None,
     };
-    let task = session.board.claim(&id, &request).map_err(|error| match error {
-        KanbanError::UnknownTask(id) => Failure::failed(format!("no such task: {id}")),
-        KanbanError::Refused(why @ Refusal::NotClaimable { .. }) => {
-            Failure::failed(format!("cannot claim {id}: {why}"))
-        }
-        other => other.into(),
-    })?;
+    let task = session
+        .board
+        .claim(&id, &request)
+        .map_err(|error| match error {
+            KanbanError::UnknownTask(id) => Failure::failed(format!("no such task: {id}")),
+            KanbanError::Refused(why @ Refusal::NotClaimable { .. }) => {
+                Failure::failed(format!("cannot claim {id}: {why}"))
+            }
+            other => other.into(),
+        })?;
     let workspace = resolve_workspace(
         &task,
         &session.paths,
@@ -35,7 +38,9 @@ pub(super) fn claim(
         &session.context.directory,
     )?;
     let path = workspace.path.to_string_lossy();
-    session.board.set_workspace(&id, &path, workspace.branch.as_deref())?;
+    session
+        .board
+        .set_workspace(&id, &path, workspace.branch.as_deref())?;
     output.line(format!("Claimed {id}"))?;
     output.line(format!("Workspace: {path}"))?;
     Ok(())
@@ -48,7 +53,11 @@ pub(super) fn heartbeat(
 ) -> Result<(), Failure> {
     let id = task_id(&args.task_id);
     let own = session.context.environment.get_non_empty(env::CLAIM_LOCK);
-    let lock = args.lock.as_deref().or(own).map(|lock| (lock, session.settings.claim_ttl));
+    let lock = args
+        .lock
+        .as_deref()
+        .or(own)
+        .map(|lock| (lock, session.settings.claim_ttl));
     session
         .board
         .heartbeat(&id, args.note.as_deref(), session.fence(&id), lock)
@@ -63,8 +72,9 @@ pub(super) fn reclaim(
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
     let id = task_id(&args.task_id);
-    take_back(session, &id, args.reason.as_deref())
-        .map_err(refused(format!("cannot reclaim {id} (not running or unknown id)")))?;
+    take_back(session, &id, args.reason.as_deref()).map_err(refused(format!(
+        "cannot reclaim {id} (not running or unknown id)"
+    )))?;
     output.line(format!("Reclaimed {id}"))?;
     Ok(())
 }
@@ -83,8 +93,17 @@ fn take_back(
         Some(run) => session.board.identity(run)?,
         None => None,
     };
-    let termination = session.context.host.terminate(worker_of(&task, identity.as_ref()));
-    session.board.release(id, Release::Manual { reason: reason.map(str::to_owned), termination })
+    let termination = session
+        .context
+        .host
+        .terminate(worker_of(&task, identity.as_ref()));
+    session.board.release(
+        id,
+        Release::Manual {
+            reason: reason.map(str::to_owned),
+            termination,
+        },
+    )
 }
 
 pub(super) fn reassign(
@@ -104,7 +123,10 @@ pub(super) fn reassign(
             Err(error) => return Err(refuse(error)),
         }
     }
-    let task = session.board.assign(&id, profile(&args.profile)).map_err(refuse)?;
+    let task = session
+        .board
+        .assign(&id, profile(&args.profile))
+        .map_err(refuse)?;
     let shown = task.assignee.as_deref().unwrap_or("(unassigned)");
     let suffix = if reclaimed { " (claim reclaimed)" } else { "" };
     output.line(format!("Reassigned {id} to {shown}{suffix}"))?;

@@ -72,11 +72,17 @@ pub enum Failure {
 
 impl Failure {
     pub fn failed(message: impl Into<String>) -> Self {
-        Failure::Said { message: message.into(), exit: 1 }
+        Failure::Said {
+            message: message.into(),
+            exit: 1,
+        }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Failure::Said { message: message.into(), exit: 2 }
+        Failure::Said {
+            message: message.into(),
+            exit: 2,
+        }
     }
 }
 
@@ -133,8 +139,16 @@ impl<'a> Session<'a> {
                 ..open_options(context, &settings)
             },
         )
-        .map_err(|error| Failure::failed(format!("kanban: could not initialize database: {error}")))?;
-        Ok(Self { context, boards, paths, board, settings })
+        .map_err(|error| {
+            Failure::failed(format!("kanban: could not initialize database: {error}"))
+        })?;
+        Ok(Self {
+            context,
+            boards,
+            paths,
+            board,
+            settings,
+        })
     }
 
     /// The name that comments and promotions carry.
@@ -160,8 +174,13 @@ impl<'a> Session<'a> {
         let is_own = self.context.environment.get_non_empty(env::TASK) == Some(id.as_str());
         match self.board.find(id)? {
             Some(task) if task.status == Status::Running && !is_own => {
-                let identity = task.current_run_id.map(|run| self.board.identity(run)).transpose()?;
-                self.context.host.terminate(worker_of(&task, identity.flatten().as_ref()));
+                let identity = task
+                    .current_run_id
+                    .map(|run| self.board.identity(run))
+                    .transpose()?;
+                self.context
+                    .host
+                    .terminate(worker_of(&task, identity.flatten().as_ref()));
                 Ok(())
             }
             _ => Ok(()),

@@ -99,7 +99,9 @@ fn from_arguments(args: &CreateArgs, session: &Session<'_>) -> Result<NewTask, F
 
 fn workspace(text: &str) -> Result<(WorkspaceKind, Option<String>), ()> {
     match text.trim().split_once(':') {
-        None => WorkspaceKind::parse(text.trim()).map(|kind| (kind, None)).ok_or(()),
+        None => WorkspaceKind::parse(text.trim())
+            .map(|kind| (kind, None))
+            .ok_or(()),
         Some(("dir", path)) if !path.is_empty() => Ok((WorkspaceKind::Dir, Some(path.to_owned()))),
         Some(("worktree", "")) => Ok((WorkspaceKind::Worktree, None)),
         Some(("worktree", path)) => Ok((WorkspaceKind::Worktree, Some(path.to_owned()))),
@@ -111,9 +113,10 @@ fn workspace(text: &str) -> Result<(WorkspaceKind, Option<String>), ()> {
 fn default_workdir(kind: WorkspaceKind, session: &Session<'_>) -> Option<String> {
     match kind {
         WorkspaceKind::Scratch => None,
-        WorkspaceKind::Dir | WorkspaceKind::Worktree => {
-            session.boards.metadata(&session.paths.slug).default_workdir()
-        }
+        WorkspaceKind::Dir | WorkspaceKind::Worktree => session
+            .boards
+            .metadata(&session.paths.slug)
+            .default_workdir(),
     }
 }
 
@@ -161,7 +164,11 @@ fn batch(
         numbers.push(index + 1);
     }
     let tasks = session.board.create_many(&cards).map_err(|(at, error)| {
-        refused(source, numbers.get(at).copied().unwrap_or(0), &error.to_string())
+        refused(
+            source,
+            numbers.get(at).copied().unwrap_or(0),
+            &error.to_string(),
+        )
     })?;
     if args.json {
         output.json(&tasks)?;
@@ -174,8 +181,14 @@ fn batch(
 }
 
 fn refused(source: &str, line: usize, reason: &str) -> Failure {
-    let name = if source == "-" { "standard input" } else { source };
-    Failure::failed(format!("kanban: {name}, line {line}: {reason}; nothing was created"))
+    let name = if source == "-" {
+        "standard input"
+    } else {
+        source
+    };
+    Failure::failed(format!(
+        "kanban: {name}, line {line}: {reason}; nothing was created"
+    ))
 }
 
 fn read(source: &str) -> Result<String, Failure> {
@@ -219,7 +232,11 @@ fn parse_line(line: &str, base: &NewTask, session: &Session<'_>) -> Result<NewTa
         title: line.title,
         body: line.body,
         assignee: line.assignee.or_else(|| base.assignee.clone()),
-        priority: if line.priority == 0 { base.priority } else { line.priority },
+        priority: if line.priority == 0 {
+            base.priority
+        } else {
+            line.priority
+        },
         tenant: line.tenant.or_else(|| base.tenant.clone()),
         workspace_kind,
         workspace_path,

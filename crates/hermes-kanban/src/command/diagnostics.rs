@@ -28,7 +28,9 @@ pub(super) fn auxiliary(session: &Session<'_>) -> Auxiliary {
     };
     let slots = ["auxiliary.triage_specifier", "auxiliary.kanban_decomposer"];
     let explicit = slots.iter().any(|slot| {
-        ["provider", "model", "base_url"].iter().any(|key| says(&format!("{slot}.{key}")))
+        ["provider", "model", "base_url"]
+            .iter()
+            .any(|key| says(&format!("{slot}.{key}")))
     });
     if explicit || says("model") || says("model.default") {
         Auxiliary::Available
@@ -53,7 +55,10 @@ pub(super) fn run(
     let thresholds = &session.settings.diagnostics;
     let auxiliary = auxiliary(session);
     let mut found = Vec::new();
-    for examined in session.board.examine(only.as_ref(), now - thresholds.stranded_seconds)? {
+    for examined in session
+        .board
+        .examine(only.as_ref(), now - thresholds.stranded_seconds)?
+    {
         let mut findings = diagnose(&examined, thresholds, auxiliary, now);
         findings.retain(|finding| finding.severity >= at_least);
         if !findings.is_empty() {
@@ -82,7 +87,10 @@ pub(super) fn run(
         return Ok(());
     }
     let count: usize = found.iter().map(|(_, findings)| findings.len()).sum();
-    output.line(format!("{count} active diagnostic(s) across {} task(s):\n", found.len()))?;
+    output.line(format!(
+        "{count} active diagnostic(s) across {} task(s):\n",
+        found.len()
+    ))?;
     for (task, findings) in &found {
         let assignee = task.assignee.as_deref().unwrap_or("(unassigned)");
         output.line(format!(
@@ -91,7 +99,10 @@ pub(super) fn run(
         ))?;
         for finding in findings {
             let (mark, severity) = (finding.severity.mark(), finding.severity.as_str());
-            output.line(format!("    {mark} [{severity}] {}: {}", finding.kind, finding.title))?;
+            output.line(format!(
+                "    {mark} [{severity}] {}: {}",
+                finding.kind, finding.title
+            ))?;
             if !finding.data.is_empty() {
                 output.line(format!("       data: {}", data_line(&finding.data)))?;
             }

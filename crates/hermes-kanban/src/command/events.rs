@@ -22,7 +22,10 @@ pub(super) fn tail(
         KanbanError::UnknownTask(id) => Failure::failed(format!("no such task: {id}")),
         other => other.into(),
     })?;
-    let filter = EventFilter { task: Some(id), ..EventFilter::default() };
+    let filter = EventFilter {
+        task: Some(id),
+        ..EventFilter::default()
+    };
     follow(session, &filter, 0, args.interval, output, event_line)
 }
 
@@ -40,8 +43,12 @@ pub(super) fn watch(
         .filter(|kind| !kind.is_empty())
         .map(str::to_owned)
         .collect();
-    let filter =
-        EventFilter { task: None, assignee: args.assignee, tenant: args.tenant, kinds };
+    let filter = EventFilter {
+        task: None,
+        assignee: args.assignee,
+        tenant: args.tenant,
+        kinds,
+    };
     let from = session.board.latest_event_id()?;
     follow(session, &filter, from, args.interval, output, |event| {
         let line = event_line(event);

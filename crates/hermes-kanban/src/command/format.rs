@@ -33,9 +33,13 @@ pub(super) fn duration(flag: &str, text: &str) -> Result<i64, Failure> {
         Some((at, 'd')) => (&trimmed[..at], 86_400),
         _ => (trimmed.as_str(), 1),
     };
-    let seconds = digits.trim().parse::<f64>().ok().map(|n| n * f64::from(unit));
+    let seconds = digits
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .map(|n| n * f64::from(unit));
     match seconds {
-        Some(seconds) if seconds >= 1.0 && seconds < 1e12 => Ok(seconds as i64),
+        Some(seconds) if (1.0..1e12).contains(&seconds) => Ok(seconds as i64),
         _ => Err(Failure::usage(format!(
             "kanban: {flag}: malformed duration '{text}' (expected 30s, 5m, 2h, 1d, or a number)"
         ))),

@@ -27,7 +27,11 @@ pub(super) fn run(
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
     session.board.recompute_ready()?;
-    let assignee = if args.mine { Some(session.author()) } else { args.assignee };
+    let assignee = if args.mine {
+        Some(session.author())
+    } else {
+        args.assignee
+    };
     let filter = ListFilter {
         assignee: assignee.map(|name| name.trim().to_lowercase()),
         status: args.status.map(Status::from),
@@ -57,7 +61,10 @@ pub(super) fn run(
         any = true;
         if written.is_ok() {
             let assignee = row.assignee.as_deref().unwrap_or("(unassigned)");
-            let tenant = row.tenant.map(|name| format!(" [{name}]")).unwrap_or_default();
+            let tenant = row
+                .tenant
+                .map(|name| format!(" [{name}]"))
+                .unwrap_or_default();
             written = output.line(format!(
                 "{} {}  {:<8}  {assignee:<20}{tenant}  {}",
                 row.status.icon(),

@@ -23,8 +23,12 @@ pub(super) fn subscribe(
         chat_id: args.chat_id,
         thread_id: args.thread_id,
     };
-    let owner = args.notifier_profile.unwrap_or_else(|| session.context.home.profile_name());
-    session.board.subscribe(&key, args.user_id.as_deref(), Some(&owner))?;
+    let owner = args
+        .notifier_profile
+        .unwrap_or_else(|| session.context.home.profile_name());
+    session
+        .board
+        .subscribe(&key, args.user_id.as_deref(), Some(&owner))?;
     let to = channel(&key.platform, &key.chat_id, &key.thread_id);
     output.line(format!("Subscribed {to} to {}", key.task_id))?;
     Ok(())
@@ -46,7 +50,10 @@ pub(super) fn list(
     }
     for row in rows {
         let to = channel(&row.platform, &row.chat_id, &row.thread_id);
-        let owner = row.notifier_profile.map(|name| format!("  owner={name}")).unwrap_or_default();
+        let owner = row
+            .notifier_profile
+            .map(|name| format!("  owner={name}"))
+            .unwrap_or_default();
         output.line(format!(
             "  {}  {to}  (since event {}){owner}",
             row.task_id, row.last_event_id

@@ -43,10 +43,13 @@ pub(super) fn run(
 }
 
 fn view(session: &Session<'_>, id: &str) -> Result<TaskView, Failure> {
-    session.board.view(&task_id(id)).map_err(|error| match error {
-        KanbanError::UnknownTask(id) => Failure::failed(format!("no such task: {id}")),
-        other => other.into(),
-    })
+    session
+        .board
+        .view(&task_id(id))
+        .map_err(|error| match error {
+            KanbanError::UnknownTask(id) => Failure::failed(format!("no such task: {id}")),
+            other => other.into(),
+        })
 }
 
 fn filter(state: &StateArgs) -> Result<Option<RunFilter>, Failure> {
@@ -54,7 +57,9 @@ fn filter(state: &StateArgs) -> Result<Option<RunFilter>, Failure> {
         (None, None) => Ok(None),
         (Some(StateType::Status), Some(value)) => Ok(Some(RunFilter::Status(value.clone()))),
         (Some(StateType::Outcome), Some(value)) => Ok(Some(RunFilter::Outcome(value.clone()))),
-        _ => Err(Failure::usage("kanban: --state-type and --state-name must be given together")),
+        _ => Err(Failure::usage(
+            "kanban: --state-type and --state-name must be given together",
+        )),
     }
 }
 
@@ -118,7 +123,11 @@ fn text(
     }
     if !view.events.is_empty() {
         output.line(format!("\nEvents ({}):", view.events.len()))?;
-        for event in view.events.iter().skip(view.events.len().saturating_sub(EVENTS_SHOWN)) {
+        for event in view
+            .events
+            .iter()
+            .skip(view.events.len().saturating_sub(EVENTS_SHOWN))
+        {
             output.line(format!("  {}", event_line(event)))?;
         }
     }
@@ -135,7 +144,10 @@ fn retries(task: &Task, session: &Session<'_>) -> String {
     match task.max_retries.filter(|n| *n >= 1) {
         Some(own) => format!("{own} (task)"),
         None if session.settings.failure_limit_is_set => {
-            format!("{} (config kanban.failure_limit)", session.settings.failure_limit)
+            format!(
+                "{} (config kanban.failure_limit)",
+                session.settings.failure_limit
+            )
         }
         None => format!("{} (default)", session.settings.failure_limit),
     }
@@ -168,8 +180,15 @@ fn findings(task: &Task, session: &Session<'_>, output: &mut Output<'_>) -> Resu
 
 /// `[time] [run N] kind payload`.
 pub(super) fn event_line(event: &Event) -> String {
-    let run = event.run_id.map(|id| format!(" [run {id}]")).unwrap_or_default();
-    let payload = event.payload.as_ref().map(|p| format!(" {}", python(p))).unwrap_or_default();
+    let run = event
+        .run_id
+        .map(|id| format!(" [run {id}]"))
+        .unwrap_or_default();
+    let payload = event
+        .payload
+        .as_ref()
+        .map(|p| format!(" {}", python(p)))
+        .unwrap_or_default();
     format!("[{}]{run} {}{payload}", time(event.created_at), event.kind)
 }
 
@@ -250,6 +269,8 @@ pub(super) fn context(
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
     let view = view(session, &args.task_id)?;
-    output.line(worker_context(&session.board, &view)?)?;
+    output
+        .sink
+        .write_all(worker_context(&session.board, &view)?.as_bytes())?;
     Ok(())
 }

@@ -36,14 +36,21 @@ pub(super) fn each(
     match failed {
         None => Ok(()),
         // Everything has been said already.
-        Some(exit) => Err(Failure::Said { message: String::new(), exit }),
+        Some(exit) => Err(Failure::Said {
+            message: String::new(),
+            exit,
+        }),
     }
 }
 
 /// A refusal in the words of the verb; anything else as it is.
 pub(super) fn refused(message: String) -> impl Fn(KanbanError) -> Failure {
     move |error| {
-        if error.is_refusal() { Failure::failed(message.clone()) } else { error.into() }
+        if error.is_refusal() {
+            Failure::failed(message.clone())
+        } else {
+            error.into()
+        }
     }
 }
 
@@ -110,7 +117,9 @@ pub(super) fn unlink(
 ) -> Result<(), Failure> {
     let (parent, child) = (task_id(&args.parent_id), task_id(&args.child_id));
     if !session.board.unlink(&parent, &child)? {
-        return Err(Failure::failed(format!("No such link: {parent} -> {child}")));
+        return Err(Failure::failed(format!(
+            "No such link: {parent} -> {child}"
+        )));
     }
     output.line(format!("Unlinked {parent} -> {child}"))?;
     Ok(())
@@ -156,8 +165,9 @@ pub(super) fn complete(
             ..CompletionRequest::default()
         };
         session.end_worker(id)?;
-        worker::complete(&session.board, &session.paths, id, &request)
-            .map_err(refused(format!("cannot complete {id} (unknown id or terminal state)")))?;
+        worker::complete(&session.board, &session.paths, id, &request).map_err(refused(
+            format!("cannot complete {id} (unknown id or terminal state)"),
+        ))?;
         Ok(format!("Completed {id}"))
     })
 }
@@ -171,8 +181,15 @@ pub(super) fn edit(
     let metadata = format::metadata(args.metadata.as_deref())?;
     session
         .board
-        .edit_result(&id, &args.result, args.summary.as_deref(), metadata.as_ref())
-        .map_err(refused(format!("cannot edit {id} (unknown id or task is not done)")))?;
+        .edit_result(
+            &id,
+            &args.result,
+            args.summary.as_deref(),
+            metadata.as_ref(),
+        )
+        .map_err(refused(format!(
+            "cannot edit {id} (unknown id or task is not done)"
+        )))?;
     output.line(format!("Edited {id}"))?;
     Ok(())
 }
@@ -207,14 +224,21 @@ fn park(
         let refuse = refused(format!("cannot {verb} {id}"));
         let allowed: &[Status] = match verb {
             "block" => &[Status::Running, Status::Ready],
-            _ => &[Status::Todo, Status::Ready, Status::Running, Status::Blocked],
+            _ => &[
+                Status::Todo,
+                Status::Ready,
+                Status::Running,
+                Status::Blocked,
+            ],
         };
         let task = session.board.task(id).map_err(&refuse)?;
         if !allowed.contains(&task.status) {
             return Err(Failure::failed(format!("cannot {verb} {id}")));
         }
         if let Some(reason) = &reason {
-            session.board.comment(id, &author, &format!("{prefix}: {reason}"))?;
+            session
+                .board
+                .comment(id, &author, &format!("{prefix}: {reason}"))?;
         }
         session.end_worker(id)?;
         let fence = session.fence(id);
@@ -234,15 +258,26 @@ pub(super) fn unblock(
 ) -> Result<(), Failure> {
     let ids: Vec<TaskId> = args.task_ids.iter().map(|id| task_id(id)).collect();
     let author = session.author();
-    let reason = args.reason.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let reason = args
+        .reason
+        .as_deref()
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
     each(&ids, output, |id| {
         let refuse = refused(format!("cannot unblock {id} (not blocked/scheduled?)"));
         let task = session.board.task(id).map_err(&refuse)?;
         if !matches!(task.status, Status::Blocked | Status::Scheduled) {
-            return Err(refuse(Refusal::WrongStatus { status: task.status }.into()));
+            return Err(refuse(
+                Refusal::WrongStatus {
+                    status: task.status,
+                }
+                .into(),
+            ));
         }
         if let Some(reason) = reason {
-            session.board.comment(id, &author, &format!("UNBLOCK: {reason}"))?;
+            session
+                .board
+                .comment(id, &author, &format!("UNBLOCK: {reason}"))?;
         }
         session.board.unblock(id).map_err(&refuse)?;
         Ok(with_reason(format!("Unblocked {id}"), reason))
@@ -258,7 +293,9 @@ pub(super) fn promote(
     let ids = all_ids(&args.task_id, &args.ids);
     let author = session.author();
     let attempt = |id: &TaskId| {
-        session.board.promote(id, &author, reason.as_deref(), args.force, args.dry_run)
+        session
+            .board
+            .promote(id, &author, reason.as_deref(), args.force, args.dry_run)
     };
     if !args.json {
         return each(&ids, output, |id| {
@@ -299,7 +336,10 @@ pub(super) fn promote(
         many => output.json(many)?,
     }
     if failed {
-        return Err(Failure::Said { message: String::new(), exit: 1 });
+        return Err(Failure::Said {
+            message: String::new(),
+            exit: 1,
+        });
     }
     Ok(())
 }
@@ -313,12 +353,19 @@ pub(super) fn archive(
     let gone: Vec<TaskId> = args.rm.iter().map(|id| task_id(id)).collect();
     let archived = each(&away, output, |id| {
         session.end_worker(id)?;
-        session.board.archive(id).map_err(refused(format!("cannot archive {id}")))?;
+        session
+            .board
+            .archive(id)
+            .map_err(refused(format!("cannot archive {id}")))?;
         Ok(format!("Archived {id}"))
     });
     let deleted = each(&gone, output, |id| {
         let refuse = format!("cannot delete {id} (must already be archived)");
-        if !session.board.delete_archived(id).map_err(refused(refuse.clone()))? {
+        if !session
+            .board
+            .delete_archived(id)
+            .map_err(refused(refuse.clone()))?
+        {
             return Err(Failure::failed(refuse));
         }
         let files = session.paths.attachments_of(id.as_str());

@@ -35,7 +35,9 @@ pub fn diagnose(
     .flatten()
     .collect();
     found.sort_by(|a, b| {
-        b.severity.cmp(&a.severity).then(b.last_seen_at.cmp(&a.last_seen_at))
+        b.severity
+            .cmp(&a.severity)
+            .then(b.last_seen_at.cmp(&a.last_seen_at))
     });
     found
 }
@@ -69,7 +71,10 @@ fn prose_phantom_refs(examined: &Examined) -> Option<Diagnostic> {
         kind: "prose_phantom_refs",
         severity: Severity::Warning,
         title: "Summary mentions tasks that do not exist".to_owned(),
-        detail: format!("The summary mentions {}, which this board does not know.", refs.join(", ")),
+        detail: format!(
+            "The summary mentions {}, which this board does not know.",
+            refs.join(", ")
+        ),
         actions: vec![show(examined, true)],
         first_seen_at: first,
         last_seen_at: last,
@@ -92,7 +97,11 @@ fn triage_aux_unavailable(examined: &Examined, auxiliary: Auxiliary) -> Option<D
         detail: "The task waits in triage, and neither auxiliary.triage_specifier nor a main \
                  model is configured."
             .to_owned(),
-        actions: vec![cli_hint(format!("Name a model: {command}"), command.to_owned(), true)],
+        actions: vec![cli_hint(
+            format!("Name a model: {command}"),
+            command.to_owned(),
+            true,
+        )],
         first_seen_at: task.created_at,
         last_seen_at: task.created_at,
         count: 1,
@@ -204,7 +213,11 @@ fn block_unblock_cycling(examined: &Examined, at: &Thresholds, now: i64) -> Opti
     let since = now - at.block_cycle_window;
     let mut unblocked = false;
     let mut cycles: Vec<&Event> = Vec::new();
-    for event in examined.events.iter().filter(|event| event.created_at >= since) {
+    for event in examined
+        .events
+        .iter()
+        .filter(|event| event.created_at >= since)
+    {
         if event.is(EventKind::Unblocked) {
             unblocked = true;
         } else if event.is(EventKind::Blocked) && unblocked {
@@ -279,7 +292,11 @@ fn stranded_in_ready(examined: &Examined, at: &Thresholds, now: i64) -> Option<D
                 payload: json!({ "current_assignee": assignee }),
                 suggested: false,
             },
-            cli_hint("See what a dispatcher would do".to_owned(), command.to_owned(), false),
+            cli_hint(
+                "See what a dispatcher would do".to_owned(),
+                command.to_owned(),
+                false,
+            ),
         ],
         first_seen_at: since,
         last_seen_at: since,
@@ -297,7 +314,11 @@ fn stranded_in_ready(examined: &Examined, at: &Thresholds, now: i64) -> Option<D
 /// Findings of `kind` that no completion or edit has answered.
 fn unresolved(examined: &Examined, kind: EventKind) -> Vec<&Event> {
     let answered = last(examined, &[EventKind::Completed, EventKind::Edited]).map_or(0, |e| e.id);
-    examined.events.iter().filter(|event| event.is(kind) && event.id > answered).collect()
+    examined
+        .events
+        .iter()
+        .filter(|event| event.is(kind) && event.id > answered)
+        .collect()
 }
 
 /// These are written with the completion itself, so only an edit, or a later
@@ -309,7 +330,10 @@ fn unresolved_after_completion(examined: &Examined) -> Vec<&Event> {
 fn collect(events: &[&Event], key: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for event in events {
-        let named = event.payload.as_ref().and_then(|p| p.get(key)?.as_array().cloned());
+        let named = event
+            .payload
+            .as_ref()
+            .and_then(|p| p.get(key)?.as_array().cloned());
         for value in named.unwrap_or_default() {
             if let Value::String(id) = value
                 && !out.contains(&id)
@@ -326,7 +350,11 @@ fn ended(examined: &Examined) -> impl Iterator<Item = &Run> {
 }
 
 fn last<'a>(examined: &'a Examined, kinds: &[EventKind]) -> Option<&'a Event> {
-    examined.events.iter().rev().find(|event| kinds.iter().any(|kind| event.is(*kind)))
+    examined
+        .events
+        .iter()
+        .rev()
+        .find(|event| kinds.iter().any(|kind| event.is(*kind)))
 }
 
 fn span(events: &[&Event]) -> Option<(i64, i64)> {
@@ -334,7 +362,11 @@ fn span(events: &[&Event]) -> Option<(i64, i64)> {
 }
 
 fn doubled(count: i64, threshold: i64) -> Severity {
-    if count >= threshold * 2 { Severity::Critical } else { Severity::Error }
+    if count >= threshold * 2 {
+        Severity::Critical
+    } else {
+        Severity::Error
+    }
 }
 
 fn tenths(number: f64) -> f64 {
@@ -349,7 +381,12 @@ fn data(value: Value) -> Map<String, Value> {
 }
 
 fn cli_hint(label: String, command: String, suggested: bool) -> Action {
-    Action { kind: "cli_hint", label, payload: json!({ "command": command }), suggested }
+    Action {
+        kind: "cli_hint",
+        label,
+        payload: json!({ "command": command }),
+        suggested,
+    }
 }
 
 fn show(examined: &Examined, suggested: bool) -> Action {
@@ -366,7 +403,12 @@ fn reclaim(examined: &Examined) -> Action {
     let running = examined.task.status == Status::Running;
     Action {
         kind: if running { "reclaim" } else { "unblock" },
-        label: if running { "Reclaim the task" } else { "Unblock and try again" }.to_owned(),
+        label: if running {
+            "Reclaim the task"
+        } else {
+            "Unblock and try again"
+        }
+        .to_owned(),
         payload: json!({}),
         suggested: false,
     }

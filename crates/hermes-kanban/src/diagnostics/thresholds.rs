@@ -17,8 +17,12 @@ pub struct Thresholds {
 
 impl Thresholds {
     pub fn read(section: &Value, failure_limit: i64) -> Self {
-        let at_least_one =
-            |key: &str| section.get(key).and_then(integer).filter(|number| *number >= 1);
+        let at_least_one = |key: &str| {
+            section
+                .get(key)
+                .and_then(integer)
+                .filter(|number| *number >= 1)
+        };
         let failure_limit = at_least_one("failure_limit").unwrap_or(failure_limit);
         Self {
             failures: at_least_one("failure_threshold")

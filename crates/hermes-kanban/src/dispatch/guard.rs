@@ -1,1 +1,3 @@
-pub fn names_a_pull_request(text: &str) -> bool { text.contains("/pull/") }
+pub fn names_a_pull_request(text: &str) -> bool {
+    text.contains("/pull/")
+}

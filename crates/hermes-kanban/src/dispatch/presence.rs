@@ -27,7 +27,9 @@ fn gateway_lives(file: &std::path::Path) -> bool {
     };
     let value: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
     let number = value.get("pid").unwrap_or(&value).as_i64();
-    let Some(process) = number.and_then(|pid| i32::try_from(pid).ok()).and_then(Identity::of)
+    let Some(process) = number
+        .and_then(|pid| i32::try_from(pid).ok())
+        .and_then(Identity::of)
     else {
         return false;
     };

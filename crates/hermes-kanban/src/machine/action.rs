@@ -9,42 +9,103 @@ use crate::model::{EventKind, Outcome, Status, Task, Termination};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// The board itself: nothing holds the task any more.
-    Promote { parents_open: bool, sticky_block: bool, limit: i64 },
+    Promote {
+        parents_open: bool,
+        sticky_block: bool,
+        limit: i64,
+    },
     /// A person: go, even over open parents when forced.
-    PromoteManually { actor: String, reason: Option<String>, forced: bool, open_parents: Vec<TaskId> },
+    PromoteManually {
+        actor: String,
+        reason: Option<String>,
+        forced: bool,
+        open_parents: Vec<TaskId>,
+    },
     /// A new dependency of this task.
-    Link { parent: TaskId, parent_open: bool },
-    Unlink { parent: TaskId },
+    Link {
+        parent: TaskId,
+        parent_open: bool,
+    },
+    Unlink {
+        parent: TaskId,
+    },
     /// A parent went back to work: its waiting child waits again.
-    ParentReopened { parent: TaskId },
+    ParentReopened {
+        parent: TaskId,
+    },
     Claim(Claim),
     /// What a claim does to a task whose parents are not finished.
     RejectClaim,
     /// The worker's process exists.
-    Spawned { pid: i64 },
+    Spawned {
+        pid: i64,
+    },
     /// The worker reports by itself that it is at work (no event).
-    CheckIn { pid: i64, fence: Fence },
-    Heartbeat { note: Option<String>, extend_to: Option<i64>, fence: Fence },
+    CheckIn {
+        pid: i64,
+        fence: Fence,
+    },
+    Heartbeat {
+        note: Option<String>,
+        extend_to: Option<i64>,
+        fence: Fence,
+    },
     /// A dispatcher sees a live worker behind an expired claim.
-    ExtendClaim { expires: i64 },
+    ExtendClaim {
+        expires: i64,
+    },
     Complete(Completion),
-    Block { reason: Option<String>, fence: Fence },
-    Schedule { reason: Option<String>, fence: Fence },
-    Unblock { parents_open: bool },
+    Block {
+        reason: Option<String>,
+        fence: Fence,
+    },
+    Schedule {
+        reason: Option<String>,
+        fence: Fence,
+    },
+    Unblock {
+        parents_open: bool,
+    },
     /// The claim is taken back without counting a failure.
     Release(Release),
     Fail(Failure),
     /// Deferred for so long that a person should look.
-    GiveUp { error: String, trigger: String, limit: Limit },
-    Assign { assignee: Option<String>, source: Option<String> },
+    GiveUp {
+        error: String,
+        trigger: String,
+        limit: Limit,
+    },
+    Assign {
+        assignee: Option<String>,
+        source: Option<String>,
+    },
     Archive,
-    Specify { title: Option<String>, body: Option<String>, assignee: Option<String> },
-    Decompose { children: Vec<TaskId>, assignee: Option<String> },
+    Specify {
+        title: Option<String>,
+        body: Option<String>,
+        assignee: Option<String>,
+    },
+    Decompose {
+        children: Vec<TaskId>,
+        assignee: Option<String>,
+    },
     /// Dragged to another column.
-    MoveTo { status: Status, parents_open: bool },
-    EditResult { result: String, summary: Option<String>, metadata: Option<Value> },
-    EditText { title: Option<String>, body: Option<String> },
-    Reprioritize { priority: i64 },
+    MoveTo {
+        status: Status,
+        parents_open: bool,
+    },
+    EditResult {
+        result: String,
+        summary: Option<String>,
+        metadata: Option<Value>,
+    },
+    EditText {
+        title: Option<String>,
+        body: Option<String>,
+    },
+    Reprioritize {
+        priority: i64,
+    },
 }
 
 /// Who may act: anyone, or only the worker of one run.
@@ -78,11 +139,23 @@ pub struct Completion {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Release {
     /// A person asked; also forgives earlier failures.
-    Manual { reason: Option<String>, termination: Termination },
+    Manual {
+        reason: Option<String>,
+        termination: Termination,
+    },
     /// The claim ran out.
-    Expired { host_local: bool, heartbeat_stale: bool, termination: Termination },
+    Expired {
+        host_local: bool,
+        heartbeat_stale: bool,
+        termination: Termination,
+    },
     /// The worker lives but has said nothing for too long.
-    Stale { elapsed: i64, heartbeat_age: Option<i64>, timeout: i64, termination: Termination },
+    Stale {
+        elapsed: i64,
+        heartbeat_age: Option<i64>,
+        timeout: i64,
+        termination: Termination,
+    },
     /// The provider asked us to come back later.
     RateLimited { exit_code: i64, error: String },
     /// The dispatcher that claimed it is gone and never started a worker.
@@ -103,8 +176,14 @@ impl Limit {
 
     pub fn resolve(own: Option<i64>, configured: i64) -> Self {
         match own.filter(|n| *n >= 1) {
-            Some(value) => Self { value, from_task: true },
-            None => Self { value: configured.max(1), from_task: false },
+            Some(value) => Self {
+                value,
+                from_task: true,
+            },
+            None => Self {
+                value: configured.max(1),
+                from_task: false,
+            },
         }
     }
 
@@ -126,13 +205,26 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailureKind {
     /// `exit`: what is known about the end, e.g. `("code", 1)` or `("signal", 9)`.
-    Crashed { pid: i64, exit: Option<(&'static str, i64)> },
+    Crashed {
+        pid: i64,
+        exit: Option<(&'static str, i64)>,
+    },
     /// Exit code 0 without a word on the board.
-    ProtocolViolation { pid: i64 },
-    TimedOut { pid: i64, elapsed: i64, limit: i64, sigkill: bool },
+    ProtocolViolation {
+        pid: i64,
+    },
+    TimedOut {
+        pid: i64,
+        elapsed: i64,
+        limit: i64,
+        sigkill: bool,
+    },
     SpawnFailed,
     /// The worker used up its turns; written by the worker itself.
-    BudgetExhausted { used: i64, max: i64 },
+    BudgetExhausted {
+        used: i64,
+        max: i64,
+    },
 }
 
 /// The task afterwards, and what goes with it.
@@ -160,7 +252,13 @@ pub struct RunClose {
 
 impl RunClose {
     pub(super) fn of(outcome: Outcome) -> Self {
-        Self { outcome, status: outcome.as_str(), summary: None, metadata: None, error: None }
+        Self {
+            outcome,
+            status: outcome.as_str(),
+            summary: None,
+            metadata: None,
+            error: None,
+        }
     }
 }
 
@@ -193,11 +291,19 @@ pub enum EventRun {
 
 impl NewEvent {
     pub(super) fn plain(kind: EventKind) -> Self {
-        Self { kind, payload: None, run: EventRun::None }
+        Self {
+            kind,
+            payload: None,
+            run: EventRun::None,
+        }
     }
 
     pub(super) fn with(kind: EventKind, payload: Value) -> Self {
-        Self { kind, payload: Some(payload), run: EventRun::None }
+        Self {
+            kind,
+            payload: Some(payload),
+            run: EventRun::None,
+        }
     }
 
     pub(super) fn on(mut self, run: EventRun) -> Self {

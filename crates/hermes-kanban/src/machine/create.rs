@@ -9,10 +9,38 @@ use crate::model::{EventKind, Status, Task, WorkspaceKind};
 
 /// Names a model likes to put into `skills` although they are toolsets.
 const TOOLSETS: &[&str] = &[
-    "browser", "clarify", "code_execution", "computer_use", "cronjob", "debugging", "delegation",
-    "discord", "discord_admin", "feishu_doc", "feishu_drive", "file", "homeassistant", "image_gen",
-    "kanban", "memory", "messaging", "moa", "safe", "search", "session_search", "skills", "spotify",
-    "terminal", "todo", "tts", "video", "video_gen", "vision", "web", "x_search", "yuanbao",
+    "browser",
+    "clarify",
+    "code_execution",
+    "computer_use",
+    "cronjob",
+    "debugging",
+    "delegation",
+    "discord",
+    "discord_admin",
+    "feishu_doc",
+    "feishu_drive",
+    "file",
+    "homeassistant",
+    "image_gen",
+    "kanban",
+    "memory",
+    "messaging",
+    "moa",
+    "safe",
+    "search",
+    "session_search",
+    "skills",
+    "spotify",
+    "terminal",
+    "todo",
+    "tts",
+    "video",
+    "video_gen",
+    "vision",
+    "web",
+    "x_search",
+    "yuanbao",
 ];
 
 /// What the caller says about where the task starts.
@@ -85,7 +113,9 @@ pub fn normalize_skills(skills: &[String]) -> Result<Vec<String>, InvalidTask> {
     let mut out: Vec<String> = Vec::new();
     for name in skills.iter().map(|s| s.trim()).filter(|s| !s.is_empty()) {
         if name.contains(',') {
-            return Err(InvalidTask::CommaInSkill { name: name.to_owned() });
+            return Err(InvalidTask::CommaInSkill {
+                name: name.to_owned(),
+            });
         }
         if !out.iter().any(|known| known == name) {
             out.push(name.to_owned());
@@ -118,7 +148,11 @@ pub fn create(
     if new.branch_name.is_some() && new.workspace_kind != WorkspaceKind::Worktree {
         return Err(InvalidTask::BranchWithoutWorktree);
     }
-    let assignee = new.assignee.as_deref().map(normalize_assignee).transpose()?;
+    let assignee = new
+        .assignee
+        .as_deref()
+        .map(normalize_assignee)
+        .transpose()?;
     let skills = normalize_skills(&new.skills)?;
     let status = match new.initial {
         InitialStatus::Blocked => Status::Blocked,
@@ -167,7 +201,11 @@ pub fn create(
 }
 
 fn event(kind: EventKind, payload: Value) -> NewEvent {
-    NewEvent { kind, payload: Some(payload), run: EventRun::None }
+    NewEvent {
+        kind,
+        payload: Some(payload),
+        run: EventRun::None,
+    }
 }
 
 #[cfg(test)]
@@ -175,25 +213,45 @@ mod tests {
     use super::*;
 
     fn titled(title: &str) -> NewTask {
-        NewTask { title: title.to_owned(), ..NewTask::default() }
+        NewTask {
+            title: title.to_owned(),
+            ..NewTask::default()
+        }
     }
 
     #[test]
     fn blank_titles_assignees_and_toolsets_as_skills_are_refused() {
         let id = || TaskId::new("t_00000001");
-        assert_eq!(create(&titled("  "), id(), false, 1), Err(InvalidTask::NoTitle));
-        let blank = NewTask { assignee: Some(" ".into()), ..titled("x") };
-        assert_eq!(create(&blank, id(), false, 1), Err(InvalidTask::BlankAssignee));
+        assert_eq!(
+            create(&titled("  "), id(), false, 1),
+            Err(InvalidTask::NoTitle)
+        );
+        let blank = NewTask {
+            assignee: Some(" ".into()),
+            ..titled("x")
+        };
+        assert_eq!(
+            create(&blank, id(), false, 1),
+            Err(InvalidTask::BlankAssignee)
+        );
         let toolsets = NewTask {
             skills: vec!["Web".into(), "notes".into(), "terminal".into()],
             ..titled("x")
         };
         assert_eq!(
             create(&toolsets, id(), false, 1),
-            Err(InvalidTask::ToolsetsAsSkills { names: vec!["Web".into(), "terminal".into()] })
+            Err(InvalidTask::ToolsetsAsSkills {
+                names: vec!["Web".into(), "terminal".into()]
+            })
         );
-        let branch = NewTask { branch_name: Some("b".into()), ..titled("x") };
-        assert_eq!(create(&branch, id(), false, 1), Err(InvalidTask::BranchWithoutWorktree));
+        let branch = NewTask {
+            branch_name: Some("b".into()),
+            ..titled("x")
+        };
+        assert_eq!(
+            create(&branch, id(), false, 1),
+            Err(InvalidTask::BranchWithoutWorktree)
+        );
     }
 
     #[test]
@@ -201,7 +259,10 @@ mod tests {
         let id = || TaskId::new("t_00000001");
         let (task, _) = create(&titled("x"), id(), true, 1).unwrap();
         assert_eq!(task.status, Status::Todo);
-        let blocked = NewTask { initial: InitialStatus::Blocked, ..titled("x") };
+        let blocked = NewTask {
+            initial: InitialStatus::Blocked,
+            ..titled("x")
+        };
         let (task, events) = create(&blocked, id(), true, 1).unwrap();
         assert_eq!(task.status, Status::Blocked);
         assert_eq!(

@@ -22,7 +22,14 @@ pub(super) fn fail(task: &Task, failure: &Failure) -> Result<Transition, Refusal
         failures = failures.max(failure.limit.value);
     }
     let trips = failures >= failure.limit.value;
-    let mut next = moved(task, if trips { Status::Blocked } else { Status::Ready });
+    let mut next = moved(
+        task,
+        if trips {
+            Status::Blocked
+        } else {
+            Status::Ready
+        },
+    );
     next.task.consecutive_failures = failures;
     next.task.last_failure_error = Some(error.clone());
     clear_claim(&mut next.task);
@@ -43,14 +50,27 @@ pub(super) fn fail(task: &Task, failure: &Failure) -> Result<Transition, Refusal
         FailureKind::ProtocolViolation { pid } => {
             let payload = json!({"pid": pid, "claimer": claimer, "exit_code": 0});
             let extra = json!({"pid": pid, "claimer": claimer});
-            (Outcome::Crashed, Some((EventKind::ProtocolViolation, payload)), extra)
+            (
+                Outcome::Crashed,
+                Some((EventKind::ProtocolViolation, payload)),
+                extra,
+            )
         }
-        FailureKind::TimedOut { pid, elapsed, limit, sigkill } => {
+        FailureKind::TimedOut {
+            pid,
+            elapsed,
+            limit,
+            sigkill,
+        } => {
             let payload = json!({
                 "pid": pid, "elapsed_seconds": elapsed, "limit_seconds": limit, "sigkill": sigkill,
             });
             let extra = json!({"pid": pid, "sigkill": sigkill});
-            (Outcome::TimedOut, Some((EventKind::TimedOut, payload)), extra)
+            (
+                Outcome::TimedOut,
+                Some((EventKind::TimedOut, payload)),
+                extra,
+            )
         }
         FailureKind::SpawnFailed => {
             let payload = json!({"error": error, "failures": failures});
@@ -70,12 +90,21 @@ pub(super) fn fail(task: &Task, failure: &Failure) -> Result<Transition, Refusal
         }
     };
 
-    let gave_up = trips.then(|| gave_up_payload(failures, failure.limit, &error, outcome.as_str(), &extra));
+    let gave_up =
+        trips.then(|| gave_up_payload(failures, failure.limit, &error, outcome.as_str(), &extra));
     let close = match &own {
-        Some((EventKind::SpawnFailed | EventKind::TimedOut, payload)) if payload.get("failures").is_some() => {
-            RunClose { metadata: map(json!({"failures": failures})), ..RunClose::of(outcome) }
+        Some((EventKind::SpawnFailed | EventKind::TimedOut, payload))
+            if payload.get("failures").is_some() =>
+        {
+            RunClose {
+                metadata: map(json!({"failures": failures})),
+                ..RunClose::of(outcome)
+            }
         }
-        Some((_, payload)) => RunClose { metadata: map(payload.clone()), ..RunClose::of(outcome) },
+        Some((_, payload)) => RunClose {
+            metadata: map(payload.clone()),
+            ..RunClose::of(outcome)
+        },
         None => RunClose {
             metadata: map(json!({
                 "failures": failures,
@@ -86,7 +115,10 @@ pub(super) fn fail(task: &Task, failure: &Failure) -> Result<Transition, Refusal
             ..RunClose::of(Outcome::GaveUp)
         },
     };
-    let close = RunClose { error: Some(error), ..close };
+    let close = RunClose {
+        error: Some(error),
+        ..close
+    };
     let has_own_event = own.is_some();
     let run = next.end_run(task.current_run_id.is_some(), false, close);
     if let Some((kind, payload)) = own {
@@ -94,7 +126,8 @@ pub(super) fn fail(task: &Task, failure: &Failure) -> Result<Transition, Refusal
     }
     if let Some(payload) = gave_up {
         let belongs = if has_own_event { EventRun::None } else { run };
-        next.events.push(NewEvent::with(EventKind::GaveUp, payload).on(belongs));
+        next.events
+            .push(NewEvent::with(EventKind::GaveUp, payload).on(belongs));
     }
     Ok(next)
 }
@@ -115,7 +148,13 @@ pub(super) fn give_up(
     Ok(next.event(NewEvent::with(EventKind::GaveUp, payload)))
 }
 
-fn gave_up_payload(failures: i64, limit: Limit, error: &str, trigger: &str, extra: &Value) -> Value {
+fn gave_up_payload(
+    failures: i64,
+    limit: Limit,
+    error: &str,
+    trigger: &str,
+    extra: &Value,
+) -> Value {
     let mut payload = json!({
         "failures": failures,
         "effective_limit": limit.value,

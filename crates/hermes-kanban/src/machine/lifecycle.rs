@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::action::{
-    Claim, Completion, EventRun, Fence, NewEvent, RunClose, RunOpen, Transition,
-};
+use super::action::{Claim, Completion, EventRun, Fence, NewEvent, RunClose, RunOpen, Transition};
 use super::transition::{Refusal, check_fence, clear_claim, moved, require};
 use super::{EVENT_SUMMARY_CHARS, first_line};
 use crate::model::{EventKind, Outcome, Status, Task};
@@ -124,7 +122,10 @@ pub(super) fn complete(
     next.task.last_failure_error = None;
     clear_claim(&mut next.task);
 
-    let summary = completion.summary.clone().or_else(|| completion.result.clone());
+    let summary = completion
+        .summary
+        .clone()
+        .or_else(|| completion.result.clone());
     let metadata = completion.metadata.as_ref().map(as_map);
     let had_run = task.current_run_id.is_some();
     let worth_a_run = summary.is_some() || metadata.is_some();

@@ -21,7 +21,10 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
     clear_claim(&mut next.task);
     let lock = task.claim_lock.as_deref();
     let (close, kind, payload) = match release {
-        Release::Manual { reason, termination } => {
+        Release::Manual {
+            reason,
+            termination,
+        } => {
             next.task.consecutive_failures = 0;
             next.task.last_failure_error = None;
             let error = match reason {
@@ -37,7 +40,11 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
             };
             (close, EventKind::Reclaimed, payload)
         }
-        Release::Expired { host_local, heartbeat_stale, termination } => {
+        Release::Expired {
+            host_local,
+            heartbeat_stale,
+            termination,
+        } => {
             let mut payload = json!({
                 "stale_lock": lock,
                 "worker_pid": task.worker_pid,
@@ -57,7 +64,12 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
             };
             (close, EventKind::Reclaimed, payload)
         }
-        Release::Stale { elapsed, heartbeat_age, timeout, termination } => {
+        Release::Stale {
+            elapsed,
+            heartbeat_age,
+            timeout,
+            termination,
+        } => {
             let mut payload = json!({
                 "elapsed_seconds": elapsed,
                 "last_heartbeat_at": task.last_heartbeat_at,
@@ -67,7 +79,9 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
             });
             extend(&mut payload, termination.to_map());
             let close = RunClose {
-                error: Some(format!("no heartbeat: running for {elapsed}s, limit {timeout}s")),
+                error: Some(format!(
+                    "no heartbeat: running for {elapsed}s, limit {timeout}s"
+                )),
                 metadata: payload.as_object().cloned(),
                 ..RunClose::of(Outcome::Stale)
             };
@@ -75,8 +89,7 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
         }
         Release::RateLimited { exit_code, error } => {
             next.task.last_failure_error = Some(clip(error, ERROR_CHARS));
-            let payload =
-                json!({"pid": task.worker_pid, "claimer": lock, "exit_code": exit_code});
+            let payload = json!({"pid": task.worker_pid, "claimer": lock, "exit_code": exit_code});
             let close = RunClose {
                 error: Some(clip(error, ERROR_CHARS)),
                 metadata: payload.as_object().cloned(),
@@ -103,7 +116,10 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
         }
     };
     let run = next.end_run(task.current_run_id.is_some(), false, close);
-    debug_assert!(run != EventRun::New, "a release never writes an instant run");
+    debug_assert!(
+        run != EventRun::New,
+        "a release never writes an instant run"
+    );
     Ok(next.event(NewEvent::with(kind, payload).on(run)))
 }
 

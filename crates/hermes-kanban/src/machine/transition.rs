@@ -14,8 +14,14 @@ pub enum Refusal {
     #[error("task is {status}")]
     WrongStatus { status: Status },
     #[error("status={status} lock={}", lock.as_deref().unwrap_or("(none)"))]
-    NotClaimable { status: Status, lock: Option<String> },
-    #[error("unsatisfied parent dependencies: {} (use --force to override)", join(parents))]
+    NotClaimable {
+        status: Status,
+        lock: Option<String>,
+    },
+    #[error(
+        "unsatisfied parent dependencies: {} (use --force to override)",
+        join(parents)
+    )]
     OpenParents { parents: Vec<TaskId> },
     #[error("the task's parents are not finished")]
     ParentsOpen,
@@ -28,7 +34,10 @@ pub enum Refusal {
 }
 
 fn join(ids: &[TaskId]) -> String {
-    ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(TaskId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn shown(run: Option<i64>) -> String {
@@ -37,7 +46,13 @@ fn shown(run: Option<i64>) -> String {
 
 impl Transition {
     pub(super) fn to(task: Task) -> Self {
-        Self { task, close: None, open: None, instant: None, events: Vec::new() }
+        Self {
+            task,
+            close: None,
+            open: None,
+            instant: None,
+            events: Vec::new(),
+        }
     }
 
     pub(super) fn event(mut self, event: NewEvent) -> Self {
@@ -71,15 +86,18 @@ pub(super) fn require(task: &Task, allowed: &[Status]) -> Result<(), Refusal> {
     if allowed.contains(&task.status) {
         Ok(())
     } else {
-        Err(Refusal::WrongStatus { status: task.status })
+        Err(Refusal::WrongStatus {
+            status: task.status,
+        })
     }
 }
 
 pub(super) fn check_fence(task: &Task, fence: Fence) -> Result<(), Refusal> {
     match fence {
-        Fence::Run(expected) if task.current_run_id != Some(expected) => {
-            Err(Refusal::RunIsOver { expected, current: task.current_run_id })
-        }
+        Fence::Run(expected) if task.current_run_id != Some(expected) => Err(Refusal::RunIsOver {
+            expected,
+            current: task.current_run_id,
+        }),
         _ => Ok(()),
     }
 }
@@ -87,26 +105,47 @@ pub(super) fn check_fence(task: &Task, fence: Fence) -> Result<(), Refusal> {
 /// What `action` makes of `task` at `now`.
 pub fn transition(task: &Task, action: &Action, now: i64) -> Result<Transition, Refusal> {
     match action {
-        Action::Promote { parents_open, sticky_block, limit } => {
+        Action::Promote {
+            parents_open,
+            sticky_block,
+            limit,
+        } => {
             let free = match task.status {
                 Status::Todo => true,
                 Status::Blocked => !sticky_block && task.consecutive_failures < *limit,
-                _ => return Err(Refusal::WrongStatus { status: task.status }),
+                _ => {
+                    return Err(Refusal::WrongStatus {
+                        status: task.status,
+                    });
+                }
             };
             if *parents_open || !free {
                 return Err(Refusal::NothingToDo);
             }
             Ok(moved(task, Status::Ready).event(NewEvent::plain(EventKind::Promoted)))
         }
-        Action::PromoteManually { actor, reason, forced, open_parents } => {
+        Action::PromoteManually {
+            actor,
+            reason,
+            forced,
+            open_parents,
+        } => {
             require(task, &[Status::Todo, Status::Blocked])?;
             if !open_parents.is_empty() && !forced {
-                return Err(Refusal::OpenParents { parents: open_parents.clone() });
+                return Err(Refusal::OpenParents {
+                    parents: open_parents.clone(),
+                });
             }
             let payload = json!({"actor": actor, "reason": reason, "forced": forced});
-            Ok(moved(task, Status::Ready).event(NewEvent::with(EventKind::PromotedManual, payload)))
+            Ok(
+                moved(task, Status::Ready)
+                    .event(NewEvent::with(EventKind::PromotedManual, payload)),
+            )
         }
-        Action::Link { parent, parent_open } => {
+        Action::Link {
+            parent,
+            parent_open,
+        } => {
             let status = if task.status == Status::Ready && *parent_open {
                 Status::Todo
             } else {
@@ -129,9 +168,11 @@ pub fn transition(task: &Task, action: &Action, now: i64) -> Result<Transition, 
         Action::Claim(claim) => lifecycle::claim(task, claim, now),
         Action::Spawned { pid } => lifecycle::spawned(task, *pid),
         Action::CheckIn { pid, fence } => lifecycle::check_in(task, *pid, *fence),
-        Action::Heartbeat { note, extend_to, fence } => {
-            lifecycle::heartbeat(task, note.as_deref(), *extend_to, *fence, now)
-        }
+        Action::Heartbeat {
+            note,
+            extend_to,
+            fence,
+        } => lifecycle::heartbeat(task, note.as_deref(), *extend_to, *fence, now),
         Action::ExtendClaim { expires } => lifecycle::extend_claim(task, *expires),
         Action::Complete(completion) => lifecycle::complete(task, completion, now),
         Action::Block { reason, fence } => {
@@ -139,15 +180,25 @@ pub fn transition(task: &Task, action: &Action, now: i64) -> Result<Transition, 
             lifecycle::park(task, Status::Blocked, reason.as_deref(), *fence)
         }
         Action::Schedule { reason, fence } => {
-            require(task, &[Status::Todo, Status::Ready, Status::Running, Status::Blocked])?;
+            require(
+                task,
+                &[
+                    Status::Todo,
+                    Status::Ready,
+                    Status::Running,
+                    Status::Blocked,
+                ],
+            )?;
             lifecycle::park(task, Status::Scheduled, reason.as_deref(), *fence)
         }
         Action::Unblock { parents_open } => unblock(task, *parents_open),
         Action::Release(release) => release::release(task, release, now),
         Action::Fail(failure) => failure::fail(task, failure),
-        Action::GiveUp { error, trigger, limit } => {
-            failure::give_up(task, error, trigger, *limit)
-        }
+        Action::GiveUp {
+            error,
+            trigger,
+            limit,
+        } => failure::give_up(task, error, trigger, *limit),
         Action::Assign { assignee, source } => {
             if task.status == Status::Running && task.claim_lock.is_some() {
                 return Err(Refusal::Claimed);
@@ -165,9 +216,11 @@ pub fn transition(task: &Task, action: &Action, now: i64) -> Result<Transition, 
             Ok(Transition::to(next).event(NewEvent::with(EventKind::Assigned, payload)))
         }
         Action::Archive => archive(task),
-        Action::Specify { title, body, assignee } => {
-            lifecycle::specify(task, title.as_deref(), body.as_deref(), assignee.as_deref())
-        }
+        Action::Specify {
+            title,
+            body,
+            assignee,
+        } => lifecycle::specify(task, title.as_deref(), body.as_deref(), assignee.as_deref()),
         Action::Decompose { children, assignee } => {
             require(task, &[Status::Triage])?;
             let mut next = moved(task, Status::Todo);
@@ -175,10 +228,15 @@ pub fn transition(task: &Task, action: &Action, now: i64) -> Result<Transition, 
             let payload = json!({"child_ids": children, "root_assignee": assignee});
             Ok(next.event(NewEvent::with(EventKind::Decomposed, payload)))
         }
-        Action::MoveTo { status, parents_open } => move_to(task, *status, *parents_open),
-        Action::EditResult { result, summary, metadata } => {
-            lifecycle::edit_result(task, result, summary.as_deref(), metadata.is_some())
-        }
+        Action::MoveTo {
+            status,
+            parents_open,
+        } => move_to(task, *status, *parents_open),
+        Action::EditResult {
+            result,
+            summary,
+            metadata,
+        } => lifecycle::edit_result(task, result, summary.as_deref(), metadata.is_some()),
         Action::EditText { title, body } => {
             let mut next = task.clone();
             if let Some(title) = title {
@@ -210,7 +268,11 @@ fn link(parent: &TaskId, child: &Task) -> Value {
 
 fn unblock(task: &Task, parents_open: bool) -> Result<Transition, Refusal> {
     require(task, &[Status::Blocked, Status::Scheduled])?;
-    let status = if parents_open { Status::Todo } else { Status::Ready };
+    let status = if parents_open {
+        Status::Todo
+    } else {
+        Status::Ready
+    };
     let mut next = moved(task, status);
     next.task.consecutive_failures = 0;
     next.task.last_failure_error = None;
@@ -226,7 +288,9 @@ fn unblock(task: &Task, parents_open: bool) -> Result<Transition, Refusal> {
 
 fn archive(task: &Task) -> Result<Transition, Refusal> {
     if task.status == Status::Archived {
-        return Err(Refusal::WrongStatus { status: task.status });
+        return Err(Refusal::WrongStatus {
+            status: task.status,
+        });
     }
     let mut next = moved(task, Status::Archived);
     clear_claim(&mut next.task);
@@ -240,7 +304,9 @@ fn archive(task: &Task) -> Result<Transition, Refusal> {
 
 fn move_to(task: &Task, status: Status, parents_open: bool) -> Result<Transition, Refusal> {
     if !matches!(status, Status::Triage | Status::Todo | Status::Ready) || task.status == status {
-        return Err(Refusal::WrongStatus { status: task.status });
+        return Err(Refusal::WrongStatus {
+            status: task.status,
+        });
     }
     if status == Status::Ready && parents_open {
         return Err(Refusal::ParentsOpen);

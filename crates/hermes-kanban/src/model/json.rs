@@ -10,11 +10,19 @@ use serde_json::ser::{Formatter, Serializer};
 struct Spaced;
 
 impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        w: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if first { Ok(()) } else { w.write_all(b", ") }
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        w: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if first { Ok(()) } else { w.write_all(b", ") }
     }
 
@@ -71,8 +79,14 @@ mod tests {
     #[test]
     fn stored_json_has_the_spacing_of_the_reference() {
         let value = json!({"b": [1, "ü"], "a": {"y": null, "x": true}});
-        assert_eq!(python(&value), r#"{"b": [1, "ü"], "a": {"y": null, "x": true}}"#);
-        assert_eq!(python_sorted(&value), r#"{"a": {"x": true, "y": null}, "b": [1, "ü"]}"#);
+        assert_eq!(
+            python(&value),
+            r#"{"b": [1, "ü"], "a": {"y": null, "x": true}}"#
+        );
+        assert_eq!(
+            python_sorted(&value),
+            r#"{"a": {"x": true, "y": null}, "b": [1, "ü"]}"#
+        );
         assert_eq!(python(&json!({})), "{}");
         assert_eq!(python(&json!([])), "[]");
     }

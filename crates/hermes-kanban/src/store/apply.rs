@@ -19,7 +19,10 @@ pub(super) struct Applied {
 
 pub(super) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>, KanbanError> {
     Ok(connection
-        .prepare_cached(&format!("SELECT {} FROM tasks WHERE id = ?1", rows::TASK_COLUMNS))?
+        .prepare_cached(&format!(
+            "SELECT {} FROM tasks WHERE id = ?1",
+            rows::TASK_COLUMNS
+        ))?
         .query_row([id.as_str()], rows::task)
         .optional()?)
 }
@@ -71,11 +74,7 @@ pub(super) fn apply(
 }
 
 /// Compare-and-swap: the row must still be what the decision was made on.
-pub(super) fn write(
-    tx: &Transaction<'_>,
-    before: &Task,
-    after: &Task,
-) -> Result<(), KanbanError> {
+pub(super) fn write(tx: &Transaction<'_>, before: &Task, after: &Task) -> Result<(), KanbanError> {
     let changed = tx
         .prepare_cached(
             "UPDATE tasks SET title = ?1, body = ?2, assignee = ?3, status = ?4, priority = ?5,
@@ -112,7 +111,10 @@ pub(super) fn write(
     if changed == 1 {
         Ok(())
     } else {
-        Err(Refusal::WrongStatus { status: before.status }.into())
+        Err(Refusal::WrongStatus {
+            status: before.status,
+        }
+        .into())
     }
 }
 
@@ -156,7 +158,11 @@ fn close_run(
         close.status,
         close.outcome.as_str(),
         close.summary,
-        close.metadata.as_ref().filter(|m| !m.is_empty()).map(python),
+        close
+            .metadata
+            .as_ref()
+            .filter(|m| !m.is_empty())
+            .map(python),
         close.error,
         now,
     ])?;
@@ -181,7 +187,11 @@ pub(super) fn instant_run(
         close.status,
         close.outcome.as_str(),
         close.summary,
-        close.metadata.as_ref().filter(|m| !m.is_empty()).map(python),
+        close
+            .metadata
+            .as_ref()
+            .filter(|m| !m.is_empty())
+            .map(python),
         close.error,
         now,
     ])?;

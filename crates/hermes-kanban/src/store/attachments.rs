@@ -27,7 +27,15 @@ impl Board {
                 "INSERT INTO task_attachments (task_id, filename, stored_path, content_type, size,
                      uploaded_by, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![id.as_str(), filename, stored_path, content_type, size, by, now],
+                params![
+                    id.as_str(),
+                    filename,
+                    stored_path,
+                    content_type,
+                    size,
+                    by,
+                    now
+                ],
             )?;
             let attachment = Attachment {
                 id: tx.last_insert_rowid(),

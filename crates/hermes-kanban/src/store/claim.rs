@@ -27,7 +27,8 @@ impl Board {
     pub fn claim(&self, id: &TaskId, request: &ClaimRequest) -> Result<Task, KanbanError> {
         let now = self.now();
         // A refused claim may still have changed something, so it is a value here.
-        self.database.write(|tx| Ok::<_, KanbanError>(claim_in(tx, id, request, now)))?
+        self.database
+            .write(|tx| Ok::<_, KanbanError>(claim_in(tx, id, request, now)))?
     }
 
     /// Claims what can be had of `ids` in one transaction; what somebody else took
@@ -86,7 +87,11 @@ impl Board {
             let extend_to = lock
                 .filter(|(lock, _)| task.claim_lock.as_deref() == Some(*lock))
                 .map(|(_, ttl)| now + ttl);
-            let action = Action::Heartbeat { note: note.map(str::to_owned), extend_to, fence };
+            let action = Action::Heartbeat {
+                note: note.map(str::to_owned),
+                extend_to,
+                fence,
+            };
             Ok(act(tx, &task, &action, now)?.task)
         })
     }
@@ -115,7 +120,11 @@ fn claim_in(
         }
         Err(KanbanError::Refused(Refusal::ParentsOpen)) => {
             let back = act(tx, &task, &Action::RejectClaim, now)?.task;
-            Err(Refusal::NotClaimable { status: back.status, lock: None }.into())
+            Err(Refusal::NotClaimable {
+                status: back.status,
+                lock: None,
+            }
+            .into())
         }
         Err(error) => Err(error),
     }
@@ -136,6 +145,5 @@ fn is_waived(connection: &Connection, id: &TaskId) -> Result<bool, KanbanError> 
     };
     let kind = super::rows::text(row, 0)?;
     let payload = crate::model::from_stored(super::rows::optional_text(row, 1)?);
-    Ok(kind == "promoted_manual"
-        && payload.and_then(|p| p.get("forced")?.as_bool()) == Some(true))
+    Ok(kind == "promoted_manual" && payload.and_then(|p| p.get("forced")?.as_bool()) == Some(true))
 }

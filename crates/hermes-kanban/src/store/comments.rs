@@ -13,7 +13,8 @@ impl Board {
     /// Gives back the comment's id.
     pub fn comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64, KanbanError> {
         let now = self.now();
-        self.database.write(|tx| comment_in(tx, id, author, body, now))
+        self.database
+            .write(|tx| comment_in(tx, id, author, body, now))
     }
 }
 
@@ -27,10 +28,14 @@ pub(super) fn comment_in(
     let author = author.trim();
     let body = body.trim();
     if author.is_empty() {
-        return Err(KanbanError::Required { what: "comment author" });
+        return Err(KanbanError::Required {
+            what: "comment author",
+        });
     }
     if body.is_empty() {
-        return Err(KanbanError::Required { what: "comment body" });
+        return Err(KanbanError::Required {
+            what: "comment body",
+        });
     }
     load(tx, id)?;
     tx.prepare_cached(

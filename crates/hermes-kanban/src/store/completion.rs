@@ -63,8 +63,7 @@ impl Board {
             let text = [request.summary.as_deref(), request.result.as_deref()];
             let phantom_refs = unknown_references(tx, text.into_iter().flatten())?;
             if !phantom_refs.is_empty() {
-                let payload =
-                    json!({"phantom_refs": phantom_refs, "source": "completion_summary"});
+                let payload = json!({"phantom_refs": phantom_refs, "source": "completion_summary"});
                 let kind = EventKind::SuspectedHallucinatedReferences;
                 insert_event(tx, id, kind, Some(&payload), run.or(done.new_run), now)?;
             }
@@ -114,7 +113,11 @@ fn verify_cards(
                     })
             }
         };
-        if own { verified.push(card.clone()) } else { phantom.push(card.clone()) }
+        if own {
+            verified.push(card.clone())
+        } else {
+            phantom.push(card.clone())
+        }
     }
     Ok((verified, phantom))
 }

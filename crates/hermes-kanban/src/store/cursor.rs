@@ -88,7 +88,9 @@ impl Board {
                      WHERE id > (SELECT COALESCE(MAX(id), 0) FROM task_events) - ?1)
                  WHERE before IS NOT NULL AND id - before > 1",
             )?
-            .query_map([newest], |row| Ok((row.get::<_, i64>(1)? + 1, row.get::<_, i64>(0)? - 1)))?
+            .query_map([newest], |row| {
+                Ok((row.get::<_, i64>(1)? + 1, row.get::<_, i64>(0)? - 1))
+            })?
             .collect::<Result<_, _>>()?)
     }
 }

@@ -57,8 +57,11 @@ impl Board {
                     rows::task,
                 )?
                 .collect::<Result<_, _>>()?;
-            let at: HashMap<&TaskId, usize> =
-                tasks.iter().enumerate().map(|(index, task)| (&task.id, index)).collect();
+            let at: HashMap<&TaskId, usize> = tasks
+                .iter()
+                .enumerate()
+                .map(|(index, task)| (&task.id, index))
+                .collect();
             let ids = python(&tasks.iter().map(|task| &task.id).collect::<Vec<_>>());
             let mut events: Vec<Vec<Event>> = vec![Vec::new(); tasks.len()];
             let mut runs: Vec<Vec<Run>> = vec![Vec::new(); tasks.len()];
@@ -71,7 +74,10 @@ impl Board {
             let mut found = statement.query([&ids])?;
             while let Some(row) = found.next()? {
                 let event = rows::event(row)?;
-                if let Some(list) = at.get(&event.task_id).and_then(|index| events.get_mut(*index)) {
+                if let Some(list) = at
+                    .get(&event.task_id)
+                    .and_then(|index| events.get_mut(*index))
+                {
                     list.push(event);
                 }
             }

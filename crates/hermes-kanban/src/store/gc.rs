@@ -25,7 +25,10 @@ impl Board {
                  WHERE status = 'archived' AND workspace_kind = 'scratch'",
             )?
             .query_map([], |row| {
-                Ok((TaskId::new(rows::text(row, 0)?), rows::optional_text(row, 1)?))
+                Ok((
+                    TaskId::new(rows::text(row, 0)?),
+                    rows::optional_text(row, 1)?,
+                ))
             })?
             .collect::<Result<_, _>>()?;
         const OLD: &str = "created_at < ?1
@@ -38,9 +41,10 @@ impl Board {
             .exists([older_than])?;
         let events = if any {
             self.database.write(|tx| {
-                Ok::<_, KanbanError>(
-                    tx.execute(&format!("DELETE FROM task_events WHERE {OLD}"), [older_than])?,
-                )
+                Ok::<_, KanbanError>(tx.execute(
+                    &format!("DELETE FROM task_events WHERE {OLD}"),
+                    [older_than],
+                )?)
             })?
         } else {
             0

@@ -63,7 +63,10 @@ impl Board {
         };
         let now = self.now();
         self.database.write(|tx| {
-            let action = Action::CheckIn { pid, fence: Fence::Run(identity.run_id) };
+            let action = Action::CheckIn {
+                pid,
+                fence: Fence::Run(identity.run_id),
+            };
             act(tx, &load(tx, id)?, &action, now)?;
             identify(tx, identity)
         })

@@ -9,14 +9,17 @@ use super::links;
 use super::open::Board;
 use super::promote::{Scope, promote_in};
 use crate::error::KanbanError;
-use crate::machine::{Action, Failure, Fence, Limit, Release, RunClose, normalize_assignee, transition};
+use crate::machine::{
+    Action, Failure, Fence, Limit, Release, RunClose, normalize_assignee, transition,
+};
 use crate::model::{EventKind, Outcome, Status, Task, python};
 
 impl Board {
     /// Lets the state machine decide about one action that needs no other facts.
     fn act(&self, id: &TaskId, action: &Action) -> Result<Task, KanbanError> {
         let now = self.now();
-        self.database.write(|tx| Ok(act(tx, &load(tx, id)?, action, now)?.task))
+        self.database
+            .write(|tx| Ok(act(tx, &load(tx, id)?, action, now)?.task))
     }
 
     pub fn block(
@@ -25,7 +28,13 @@ impl Board {
         reason: Option<&str>,
         fence: Fence,
     ) -> Result<Task, KanbanError> {
-        self.act(id, &Action::Block { reason: reason.map(str::to_owned), fence })
+        self.act(
+            id,
+            &Action::Block {
+                reason: reason.map(str::to_owned),
+                fence,
+            },
+        )
     }
 
     pub fn schedule(
@@ -34,7 +43,13 @@ impl Board {
         reason: Option<&str>,
         fence: Fence,
     ) -> Result<Task, KanbanError> {
-        self.act(id, &Action::Schedule { reason: reason.map(str::to_owned), fence })
+        self.act(
+            id,
+            &Action::Schedule {
+                reason: reason.map(str::to_owned),
+                fence,
+            },
+        )
     }
 
     pub fn unblock(&self, id: &TaskId) -> Result<Task, KanbanError> {
@@ -49,7 +64,13 @@ impl Board {
     /// `None` takes the task away from everybody.
     pub fn assign(&self, id: &TaskId, assignee: Option<&str>) -> Result<Task, KanbanError> {
         let assignee = assignee.map(normalize_assignee).transpose()?;
-        self.act(id, &Action::Assign { assignee, source: None })
+        self.act(
+            id,
+            &Action::Assign {
+                assignee,
+                source: None,
+            },
+        )
     }
 
     /// The dispatcher's default for tasks that nobody was named for, all in one
@@ -64,7 +85,11 @@ impl Board {
             let mut assigned = Vec::with_capacity(ids.len());
             for id in ids {
                 let task = load(tx, id)?;
-                if task.assignee.as_deref().is_some_and(|name| !name.is_empty()) {
+                if task
+                    .assignee
+                    .as_deref()
+                    .is_some_and(|name| !name.is_empty())
+                {
                     continue;
                 }
                 let action = Action::Assign {
@@ -101,7 +126,9 @@ impl Board {
         failure: impl FnOnce(Limit) -> Failure,
     ) -> Result<Task, KanbanError> {
         let configured = self.failure_limit;
-        self.act_on_run(id, run, |task| Action::Fail(failure(Limit::of(task, configured))))
+        self.act_on_run(id, run, |task| {
+            Action::Fail(failure(Limit::of(task, configured)))
+        })
     }
 
     /// A live worker behind an expired claim keeps it.
@@ -139,8 +166,11 @@ impl Board {
         self.database.write(|tx| {
             let task = load(tx, id)?;
             let limit = Limit::of(&task, self.failure_limit);
-            let action =
-                Action::GiveUp { error: error.to_owned(), trigger: trigger.to_owned(), limit };
+            let action = Action::GiveUp {
+                error: error.to_owned(),
+                trigger: trigger.to_owned(),
+                limit,
+            };
             Ok(act(tx, &task, &action, now)?.task)
         })
     }
@@ -176,12 +206,26 @@ impl Board {
         self.database.write(|tx| {
             let before = load(tx, id)?;
             let parents_open = !links::open_parents(tx, id)?.is_empty();
-            let task = act(tx, &before, &Action::MoveTo { status, parents_open }, now)?.task;
+            let task = act(
+                tx,
+                &before,
+                &Action::MoveTo {
+                    status,
+                    parents_open,
+                },
+                now,
+            )?
+            .task;
             if before.status.is_terminal() {
                 for child in links::children(tx, id)? {
                     let child = load(tx, &child)?;
                     if child.status == Status::Ready {
-                        act(tx, &child, &Action::ParentReopened { parent: id.clone() }, now)?;
+                        act(
+                            tx,
+                            &child,
+                            &Action::ParentReopened { parent: id.clone() },
+                            now,
+                        )?;
                     }
                 }
             }
@@ -204,7 +248,13 @@ impl Board {
         if title.as_deref() == Some("") {
             return Err(KanbanError::Required { what: "title" });
         }
-        self.act(id, &Action::EditText { title, body: body.map(str::to_owned) })
+        self.act(
+            id,
+            &Action::EditText {
+                title,
+                body: body.map(str::to_owned),
+            },
+        )
     }
 
     /// Corrects what a finished task says about itself.
@@ -252,12 +302,7 @@ impl Board {
     }
 
     /// An event that is only that.
-    pub fn note(
-        &self,
-        id: &TaskId,
-        kind: EventKind,
-        payload: &Value,
-    ) -> Result<(), KanbanError> {
+    pub fn note(&self, id: &TaskId, kind: EventKind, payload: &Value) -> Result<(), KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             insert_event(tx, id, kind, Some(payload), None, now)?;
@@ -308,11 +353,21 @@ fn delete_in(tx: &Transaction<'_>, id: &TaskId) -> Result<(), KanbanError> {
         "DELETE FROM worker_identity WHERE run_id IN (SELECT id FROM task_runs WHERE task_id = ?1)",
         [id.as_str()],
     )?;
-    tx.execute("DELETE FROM task_links WHERE parent_id = ?1 OR child_id = ?1", [id.as_str()])?;
-    for table in
-        ["task_comments", "task_events", "task_runs", "task_attachments", "kanban_notify_subs"]
-    {
-        tx.execute(&format!("DELETE FROM {table} WHERE task_id = ?1"), [id.as_str()])?;
+    tx.execute(
+        "DELETE FROM task_links WHERE parent_id = ?1 OR child_id = ?1",
+        [id.as_str()],
+    )?;
+    for table in [
+        "task_comments",
+        "task_events",
+        "task_runs",
+        "task_attachments",
+        "kanban_notify_subs",
+    ] {
+        tx.execute(
+            &format!("DELETE FROM {table} WHERE task_id = ?1"),
+            [id.as_str()],
+        )?;
     }
     tx.execute("DELETE FROM tasks WHERE id = ?1", [id.as_str()])?;
     Ok(())
@@ -323,6 +378,10 @@ impl Board {
     pub fn tip_scratch_workspace(&self, id: &TaskId) -> Result<(), KanbanError> {
         let message = "scratch workspaces are removed when their task is done; name files in \
                        `artifacts` to keep them, or use --workspace dir:<path> or worktree";
-        self.note(id, EventKind::TipScratchWorkspace, &json!({ "message": message }))
+        self.note(
+            id,
+            EventKind::TipScratchWorkspace,
+            &json!({ "message": message }),
+        )
     }
 }

@@ -37,7 +37,14 @@ impl Board {
                 return Ok(false);
             }
             if let Some(task) = find(tx, child)? {
-                act(tx, &task, &Action::Unlink { parent: parent.clone() }, now)?;
+                act(
+                    tx,
+                    &task,
+                    &Action::Unlink {
+                        parent: parent.clone(),
+                    },
+                    now,
+                )?;
                 promote::promote_in(tx, promote::Scope::Task(child), self.failure_limit, now)?;
             }
             Ok(true)
@@ -72,12 +79,23 @@ fn link_in(
         return Err(KanbanError::UnknownTasks(missing));
     }
     if reaches(tx, child, parent)? {
-        return Err(KanbanError::Cycle { parent: parent.clone(), child: child.clone() });
+        return Err(KanbanError::Cycle {
+            parent: parent.clone(),
+            child: child.clone(),
+        });
     }
     let fresh = insert(tx, parent, child)?;
     let parent_open = !load(tx, parent)?.status.is_terminal();
     let task = load(tx, child)?;
-    act(tx, &task, &Action::Link { parent: parent.clone(), parent_open }, now)?;
+    act(
+        tx,
+        &task,
+        &Action::Link {
+            parent: parent.clone(),
+            parent_open,
+        },
+        now,
+    )?;
     Ok(if fresh { Linked::New } else { Linked::Already })
 }
 
@@ -109,20 +127,27 @@ fn reaches(connection: &Connection, from: &TaskId, to: &TaskId) -> Result<bool, 
 }
 
 pub(super) fn parents(connection: &Connection, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
-    ids(connection, "SELECT parent_id FROM task_links WHERE child_id = ?1 ORDER BY parent_id", task)
+    ids(
+        connection,
+        "SELECT parent_id FROM task_links WHERE child_id = ?1 ORDER BY parent_id",
+        task,
+    )
 }
 
-pub(super) fn children(
-    connection: &Connection,
-    task: &TaskId,
-) -> Result<Vec<TaskId>, KanbanError> {
-    ids(connection, "SELECT child_id FROM task_links WHERE parent_id = ?1 ORDER BY child_id", task)
+pub(super) fn children(connection: &Connection, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
+    ids(
+        connection,
+        "SELECT child_id FROM task_links WHERE parent_id = ?1 ORDER BY child_id",
+        task,
+    )
 }
 
 fn ids(connection: &Connection, sql: &str, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
     Ok(connection
         .prepare_cached(sql)?
-        .query_map([task.as_str()], |row| Ok(TaskId::new(row.get::<_, String>(0)?)))?
+        .query_map([task.as_str()], |row| {
+            Ok(TaskId::new(row.get::<_, String>(0)?))
+        })?
         .collect::<Result<_, _>>()?)
 }
 
@@ -157,9 +182,16 @@ pub(super) fn parents_by_id(
             .next()
             .transpose()?;
         match status {
-            Some(status) => out.push(ParentState { id: id.clone(), status }),
+            Some(status) => out.push(ParentState {
+                id: id.clone(),
+                status,
+            }),
             None => missing.push(id.clone()),
         }
     }
-    if missing.is_empty() { Ok(out) } else { Err(KanbanError::UnknownParents(missing)) }
+    if missing.is_empty() {
+        Ok(out)
+    } else {
+        Err(KanbanError::UnknownParents(missing))
+    }
 }

@@ -39,5 +39,5 @@ pub use notify::{Delivery, SubscriptionKey};
 pub use open::{Board, Check, OpenOptions};
 pub use read::{ListFilter, ListSort, RunFilter, TaskRow, TaskView};
 pub use stats::{AssigneeCounts, BoardStats, StatusCounts};
-pub use tick::{GuardFacts, ReadyTask, RunningTask, TickFacts};
+pub use tick::{Deferral, GuardFacts, ReadyTask, RunningTask, TickFacts};
 pub use triage::NewChild;

@@ -88,7 +88,12 @@ impl Board {
             let removed = tx.execute(
                 "DELETE FROM kanban_notify_subs WHERE task_id = ?1 AND platform = ?2
                      AND chat_id = ?3 AND thread_id = ?4",
-                params![key.task_id.as_str(), key.platform, key.chat_id, key.thread_id],
+                params![
+                    key.task_id.as_str(),
+                    key.platform,
+                    key.chat_id,
+                    key.thread_id
+                ],
             )?;
             Ok(removed > 0)
         })
@@ -118,7 +123,12 @@ impl Board {
                          AND platform = ?2 AND chat_id = ?3 AND thread_id = ?4",
                 )?
                 .query_map(
-                    params![key.task_id.as_str(), key.platform, key.chat_id, key.thread_id],
+                    params![
+                        key.task_id.as_str(),
+                        key.platform,
+                        key.chat_id,
+                        key.thread_id
+                    ],
                     |row| row.get(0),
                 )?
                 .next()
@@ -143,8 +153,13 @@ impl Board {
     }
 
     /// Puts events back that could not be told; `false` when somebody has moved on.
-    pub fn put_back(&self, key: &SubscriptionKey, delivery: &Delivery) -> Result<bool, KanbanError> {
-        self.database.write(|tx| set_cursor(tx, key, delivery.to, delivery.from))
+    pub fn put_back(
+        &self,
+        key: &SubscriptionKey,
+        delivery: &Delivery,
+    ) -> Result<bool, KanbanError> {
+        self.database
+            .write(|tx| set_cursor(tx, key, delivery.to, delivery.from))
     }
 }
 

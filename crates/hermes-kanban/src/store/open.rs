@@ -119,6 +119,11 @@ impl Board {
 
     /// Lets go of the guard of a board whose directory is about to be removed.
     pub fn forget(path: &Path) {
+        if let Some(id) = file_id(path) {
+            // The number may be given to the next file.
+            let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
+            checked.get_or_insert_with(HashSet::new).remove(&id);
+        }
         door::release(path);
     }
 }
@@ -195,10 +200,15 @@ fn preserve(path: &Path, error: StoreError) -> KanbanError {
     // The guard may hold the file: reading it would drop our locks, so it goes first.
     door::release(path);
     match back_up(path) {
-        Ok(backup) => {
-            KanbanError::Corrupt { path: path.to_owned(), reason: detail.clone(), backup }
-        }
-        Err(source) => KanbanError::Io { path: path.to_owned(), source },
+        Ok(backup) => KanbanError::Corrupt {
+            path: path.to_owned(),
+            reason: detail.clone(),
+            backup,
+        },
+        Err(source) => KanbanError::Io {
+            path: path.to_owned(),
+            source,
+        },
     }
 }
 
@@ -214,7 +224,12 @@ fn back_up(path: &Path) -> io::Result<PathBuf> {
         hasher.update(&buffer[..count]);
     }
     drop(file);
-    let digest: String = hasher.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let digest: String = hasher
+        .finalize()
+        .iter()
+        .take(8)
+        .map(|b| format!("{b:02x}"))
+        .collect();
     let backup = with_suffix(path, &format!(".corrupt.{digest}.bak"));
     if !backup.exists() {
         fs::copy(path, &backup)?;

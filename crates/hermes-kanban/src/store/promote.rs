@@ -89,9 +89,10 @@ fn candidates(
     let (narrow, id) = match scope {
         Scope::Board => ("t.status IN ('todo', 'blocked') AND :id IS NULL", None),
         Scope::Task(id) => ("t.id = :id", Some(id.as_str())),
-        Scope::ChildrenOf(id) => {
-            ("t.id IN (SELECT child_id FROM task_links WHERE parent_id = :id)", Some(id.as_str()))
-        }
+        Scope::ChildrenOf(id) => (
+            "t.id IN (SELECT child_id FROM task_links WHERE parent_id = :id)",
+            Some(id.as_str()),
+        ),
     };
     let sql = format!(
         "SELECT {} FROM tasks t WHERE {narrow} AND {PROMOTABLE} ORDER BY t.created_at, t.rowid",

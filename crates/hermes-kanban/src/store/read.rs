@@ -42,8 +42,8 @@ impl ListSort {
             ListSort::PriorityDesc => "priority ASC, created_at DESC",
             ListSort::Created => "created_at ASC",
             ListSort::CreatedDesc => "created_at DESC",
-            ListSort::Status => "status ASC, priority DESC, created_at ASC",
-            ListSort::Assignee => "assignee ASC, priority DESC, created_at ASC",
+            ListSort::Status => "status ASC, created_at ASC",
+            ListSort::Assignee => "assignee ASC, created_at ASC",
             ListSort::Title => "title ASC, created_at ASC",
             ListSort::Updated => "started_at IS NULL, started_at DESC, created_at DESC",
         }
@@ -144,15 +144,30 @@ impl Board {
     ) -> Result<(), KanbanError> {
         let status = filter.status.map(Status::as_str);
         let wanted: [(&str, Option<&dyn ToSql>); 6] = [
-            ("assignee = ?", filter.assignee.as_ref().map(|v| v as &dyn ToSql)),
+            (
+                "assignee = ?",
+                filter.assignee.as_ref().map(|v| v as &dyn ToSql),
+            ),
             ("status = ?", status.as_ref().map(|v| v as &dyn ToSql)),
-            ("tenant = ?", filter.tenant.as_ref().map(|v| v as &dyn ToSql)),
-            ("session_id = ?", filter.session.as_ref().map(|v| v as &dyn ToSql)),
+            (
+                "tenant = ?",
+                filter.tenant.as_ref().map(|v| v as &dyn ToSql),
+            ),
+            (
+                "session_id = ?",
+                filter.session.as_ref().map(|v| v as &dyn ToSql),
+            ),
             (
                 "workflow_template_id = ?",
-                filter.workflow_template_id.as_ref().map(|v| v as &dyn ToSql),
+                filter
+                    .workflow_template_id
+                    .as_ref()
+                    .map(|v| v as &dyn ToSql),
             ),
-            ("current_step_key = ?", filter.step_key.as_ref().map(|v| v as &dyn ToSql)),
+            (
+                "current_step_key = ?",
+                filter.step_key.as_ref().map(|v| v as &dyn ToSql),
+            ),
         ];
         let mut clauses: Vec<&str> = Vec::new();
         let mut values: Vec<&dyn ToSql> = Vec::new();
@@ -165,7 +180,11 @@ impl Board {
         if !filter.archived && filter.status.is_none() {
             clauses.push("status <> 'archived'");
         }
-        let where_clause = if clauses.is_empty() { "1" } else { &clauses.join(" AND ") };
+        let where_clause = if clauses.is_empty() {
+            "1"
+        } else {
+            &clauses.join(" AND ")
+        };
         let limit = filter.limit.map_or(-1, |n| i64::try_from(n).unwrap_or(-1));
         let sql = format!(
             "SELECT {columns} FROM tasks WHERE {where_clause} ORDER BY {}, rowid LIMIT {limit}",
@@ -241,7 +260,10 @@ impl Board {
         Ok(self
             .database
             .connection()
-            .prepare_cached(&format!("SELECT {} FROM task_runs WHERE id = ?1", rows::RUN_COLUMNS))?
+            .prepare_cached(&format!(
+                "SELECT {} FROM task_runs WHERE id = ?1",
+                rows::RUN_COLUMNS
+            ))?
             .query_map([run], rows::run)?
             .next()
             .transpose()?)
@@ -282,9 +304,10 @@ impl Board {
                  WHERE r.profile = ?1 AND r.task_id <> ?2 AND r.outcome = 'completed'
                  ORDER BY r.ended_at DESC, r.id DESC LIMIT ?3"
             ))?
-            .query_map(rusqlite::params![profile, except.as_str(), count as i64], |row| {
-                Ok((rows::run(row)?, rows::text(row, 16)?))
-            })?
+            .query_map(
+                rusqlite::params![profile, except.as_str(), count as i64],
+                |row| Ok((rows::run(row)?, rows::text(row, 16)?)),
+            )?
             .collect::<Result<_, _>>()?)
     }
 

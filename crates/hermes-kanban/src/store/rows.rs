@@ -185,12 +185,17 @@ pub(super) fn integer(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<i
 }
 
 pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
-    Ok(row.get_ref(column)?.as_str().map_or(Status::Other, Status::from_stored))
+    Ok(row
+        .get_ref(column)?
+        .as_str()
+        .map_or(Status::Other, Status::from_stored))
 }
 
 fn skills(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Vec<String>>> {
     let ValueRef::Text(bytes) = row.get_ref(column)? else {
         return Ok(None);
     };
-    Ok(serde_json::from_slice::<Vec<String>>(bytes).ok().filter(|names| !names.is_empty()))
+    Ok(serde_json::from_slice::<Vec<String>>(bytes)
+        .ok()
+        .filter(|names| !names.is_empty()))
 }

@@ -141,7 +141,11 @@ const INDEXES: &[(&str, &str, &str)] = &[
     ("idx_events_run", "task_events", "run_id, id"),
     ("idx_runs_task", "task_runs", "task_id, started_at"),
     ("idx_runs_status", "task_runs", "status"),
-    ("idx_attachments_task", "task_attachments", "task_id, created_at"),
+    (
+        "idx_attachments_task",
+        "task_attachments",
+        "task_id, created_at",
+    ),
     ("idx_notify_task", "kanban_notify_subs", "task_id"),
 ];
 
@@ -151,7 +155,11 @@ const ADDED_TO_TASKS: &[(&str, &str, Option<&str>)] = &[
     ("result", "TEXT", None),
     ("branch_name", "TEXT", None),
     ("idempotency_key", "TEXT", None),
-    ("consecutive_failures", "INTEGER NOT NULL DEFAULT 0", Some("spawn_failures")),
+    (
+        "consecutive_failures",
+        "INTEGER NOT NULL DEFAULT 0",
+        Some("spawn_failures"),
+    ),
     ("worker_pid", "INTEGER", None),
     ("last_failure_error", "TEXT", Some("last_spawn_error")),
     ("max_runtime_seconds", "INTEGER", None),
@@ -167,8 +175,11 @@ const ADDED_TO_TASKS: &[(&str, &str, Option<&str>)] = &[
     ("session_id", "TEXT", None),
 ];
 
-const RENAMED_KINDS: &[(&str, &str)] =
-    &[("ready", "promoted"), ("priority", "reprioritized"), ("spawn_auto_blocked", "gave_up")];
+const RENAMED_KINDS: &[(&str, &str)] = &[
+    ("ready", "promoted"),
+    ("priority", "reprioritized"),
+    ("spawn_auto_blocked", "gave_up"),
+];
 
 /// Whether the file has everything already; the usual case, and it only reads.
 pub(super) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
@@ -176,12 +187,16 @@ pub(super) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
         .prepare("SELECT name FROM sqlite_master WHERE type IN ('table', 'index')")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    let mut known = TABLE_NAMES.iter().chain(INDEXES.iter().map(|(name, _, _)| name));
+    let mut known = TABLE_NAMES
+        .iter()
+        .chain(INDEXES.iter().map(|(name, _, _)| name));
     if !known.all(|name| names.contains(*name)) {
         return Ok(false);
     }
     let columns = columns_of(connection, "tasks")?;
-    Ok(ADDED_TO_TASKS.iter().all(|(name, _, _)| columns.contains(*name))
+    Ok(ADDED_TO_TASKS
+        .iter()
+        .all(|(name, _, _)| columns.contains(*name))
         && columns_of(connection, "task_events")?.contains("run_id")
         && columns_of(connection, "kanban_notify_subs")?.contains("notifier_profile")
         && drifted(connection)?.is_empty()
@@ -225,11 +240,17 @@ pub(super) fn migrate(tx: &Transaction<'_>, now: i64) -> Result<(), KanbanError>
         rebuild(tx, table)?;
     }
     for (index, table, columns) in INDEXES {
-        tx.execute(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table}({columns})"), [])?;
+        tx.execute(
+            &format!("CREATE INDEX IF NOT EXISTS {index} ON {table}({columns})"),
+            [],
+        )?;
     }
     if existed {
         for (old, new) in RENAMED_KINDS {
-            tx.execute("UPDATE task_events SET kind = ?2 WHERE kind = ?1", params![old, new])?;
+            tx.execute(
+                "UPDATE task_events SET kind = ?2 WHERE kind = ?1",
+                params![old, new],
+            )?;
         }
         give_running_tasks_a_run(tx, now)?;
     }
@@ -245,7 +266,10 @@ fn add_column(
     if columns_of(tx, table)?.contains(column) {
         return Ok(());
     }
-    tx.execute(&format!("ALTER TABLE {table} ADD COLUMN {column} {definition}"), [])?;
+    tx.execute(
+        &format!("ALTER TABLE {table} ADD COLUMN {column} {definition}"),
+        [],
+    )?;
     Ok(())
 }
 

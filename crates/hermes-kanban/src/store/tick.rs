@@ -62,6 +62,15 @@ pub struct GuardFacts {
     pub deferred: Option<(String, i64, i64)>,
 }
 
+/// A task that was deferred, and the event and count of an earlier time for the
+/// same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deferral {
+    pub task: TaskId,
+    pub reason: &'static str,
+    pub known: Option<(i64, i64)>,
+}
+
 impl Board {
     pub fn tick_facts(&self) -> Result<TickFacts, KanbanError> {
         self.database.read(|tx| {
@@ -236,16 +245,18 @@ impl Board {
 
     /// Writes deferrals down: a new event when the reason is new, else the count of
     /// the one that is there. One transaction for all.
-    pub fn record_deferrals(
-        &self,
-        deferrals: &[(TaskId, &'static str, Option<(i64, i64)>)],
-    ) -> Result<(), KanbanError> {
+    pub fn record_deferrals(&self, deferrals: &[Deferral]) -> Result<(), KanbanError> {
         if deferrals.is_empty() {
             return Ok(());
         }
         let now = self.now();
         self.database.write(|tx| {
-            for (id, reason, known) in deferrals {
+            for Deferral {
+                task: id,
+                reason,
+                known,
+            } in deferrals
+            {
                 match known {
                     Some((event, ticks)) => {
                         let payload = json!({"reason": reason, "ticks": ticks});

@@ -64,7 +64,11 @@ impl Board {
             if task.assignee != before.assignee {
                 changed.push("assignee");
             }
-            let what = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
+            let what = if changed.is_empty() {
+                "nothing".to_owned()
+            } else {
+                changed.join(", ")
+            };
             comment_in(tx, id, author, &format!("specified; changed: {what}"), now)?;
             let promoted = promote_in(tx, Scope::Task(id), self.failure_limit, now)?;
             Ok(promoted.into_iter().next().unwrap_or(task))
@@ -89,7 +93,10 @@ impl Board {
         self.database.write(|tx| {
             let root = load(tx, id)?;
             if root.status != Status::Triage {
-                return Err(Refusal::WrongStatus { status: root.status }.into());
+                return Err(Refusal::WrongStatus {
+                    status: root.status,
+                }
+                .into());
             }
             let mut ids = Vec::with_capacity(parts.len());
             for part in parts {
@@ -107,7 +114,13 @@ impl Board {
             };
             act(tx, &root, &action, now)?;
             let names = crate::error::join(&ids);
-            comment_in(tx, id, author, &format!("decomposed into {}: {names}", ids.len()), now)?;
+            comment_in(
+                tx,
+                id,
+                author,
+                &format!("decomposed into {}: {names}", ids.len()),
+                now,
+            )?;
             promote_in(tx, Scope::Board, self.failure_limit, now)?;
             Ok(ids)
         })
@@ -123,7 +136,11 @@ fn insert_part(
     now: i64,
 ) -> Result<TaskId, KanbanError> {
     // `todo` would be promoted by the next look at the board; a hold must last.
-    let status = if hold { Status::Scheduled } else { Status::Todo };
+    let status = if hold {
+        Status::Scheduled
+    } else {
+        Status::Todo
+    };
     loop {
         let task = Task {
             body: part.body.clone(),
@@ -149,7 +166,14 @@ fn insert_part(
         insert_event(tx, &task.id, EventKind::Created, Some(&payload), None, now)?;
         if hold {
             let payload = json!({"reason": "kanban.auto_promote_children is off"});
-            insert_event(tx, &task.id, EventKind::Scheduled, Some(&payload), None, now)?;
+            insert_event(
+                tx,
+                &task.id,
+                EventKind::Scheduled,
+                Some(&payload),
+                None,
+                now,
+            )?;
         }
         return Ok(task.id);
     }
@@ -160,7 +184,12 @@ fn is_cyclic(parts: &[NewChild]) -> bool {
     loop {
         let before = left.len();
         let open = left.clone();
-        left.retain(|at| parts[*at].parents.iter().any(|parent| open.contains(parent)));
+        left.retain(|at| {
+            parts[*at]
+                .parents
+                .iter()
+                .any(|parent| open.contains(parent))
+        });
         if left.is_empty() {
             return false;
         }
@@ -185,7 +214,12 @@ mod tests {
 
     #[test]
     fn chains_and_diamonds_are_fine_and_circles_are_not() {
-        assert!(!is_cyclic(&[part(&[]), part(&[0]), part(&[0]), part(&[1, 2])]));
+        assert!(!is_cyclic(&[
+            part(&[]),
+            part(&[0]),
+            part(&[0]),
+            part(&[1, 2])
+        ]));
         assert!(is_cyclic(&[part(&[2]), part(&[0]), part(&[1])]));
         assert!(!is_cyclic(&[]));
     }

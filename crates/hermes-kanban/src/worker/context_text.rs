@@ -25,7 +25,11 @@ pub fn worker_context(board: &Board, view: &TaskView) -> Result<String, KanbanEr
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = writeln!(out, "# Kanban task {}: {}\n", task.id, task.title);
-    let _ = writeln!(out, "Assignee: {}", task.assignee.as_deref().unwrap_or("(unassigned)"));
+    let _ = writeln!(
+        out,
+        "Assignee: {}",
+        task.assignee.as_deref().unwrap_or("(unassigned)")
+    );
     let _ = writeln!(out, "Status:   {}", task.status);
     if let Some(tenant) = &task.tenant {
         let _ = writeln!(out, "Tenant:   {tenant}");
@@ -69,7 +73,11 @@ fn attachments(out: &mut String, view: &TaskView) {
 }
 
 fn attempts(out: &mut String, view: &TaskView) {
-    let closed: Vec<&Run> = view.runs.iter().filter(|run| run.ended_at.is_some()).collect();
+    let closed: Vec<&Run> = view
+        .runs
+        .iter()
+        .filter(|run| run.ended_at.is_some())
+        .collect();
     if closed.is_empty() {
         return;
     }
@@ -101,7 +109,10 @@ fn attempts(out: &mut String, view: &TaskView) {
 fn parents(out: &mut String, board: &Board, view: &TaskView) -> Result<(), KanbanError> {
     let mut heading = false;
     for id in &view.parents {
-        let Some(parent) = board.find(id)?.filter(|parent| parent.status == Status::Done) else {
+        let Some(parent) = board
+            .find(id)?
+            .filter(|parent| parent.status == Status::Done)
+        else {
             continue;
         };
         if !heading {
@@ -165,7 +176,11 @@ fn comments(out: &mut String, view: &TaskView) {
 
 fn metadata(out: &mut String, run: &Run) {
     if let Some(metadata) = &run.metadata {
-        let _ = writeln!(out, "_metadata_: `{}`", cut(&python_sorted(metadata), FIELD_CHARS));
+        let _ = writeln!(
+            out,
+            "_metadata_: `{}`",
+            cut(&python_sorted(metadata), FIELD_CHARS)
+        );
     }
 }
 

@@ -50,7 +50,10 @@ pub fn remove_finished_scratch(
         return Ok(false);
     }
     for child in board.children(id)? {
-        if board.find(&child)?.is_some_and(|child| !child.status.is_terminal()) {
+        if board
+            .find(&child)?
+            .is_some_and(|child| !child.status.is_terminal())
+        {
             return Ok(false);
         }
     }
@@ -112,7 +115,11 @@ pub(crate) fn free_name(directory: &Path, file: &Path) -> PathBuf {
     if !first.exists() {
         return first;
     }
-    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = Path::new(name)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let extension = Path::new(name)
         .extension()
         .map(|e| format!(".{}", e.to_string_lossy()))

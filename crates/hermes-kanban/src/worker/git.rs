@@ -24,7 +24,11 @@ fn git(directory: &Path, arguments: &[&str]) -> Result<String, KanbanError> {
         Ok(captured.stdout_text().trim().to_owned())
     } else {
         let said = captured.stderr_text();
-        Err(KanbanError::Workspace(format!("git {}: {}", arguments.join(" "), said.trim())))
+        Err(KanbanError::Workspace(format!(
+            "git {}: {}",
+            arguments.join(" "),
+            said.trim()
+        )))
     }
 }
 

@@ -14,7 +14,11 @@ pub fn open_log(path: &Path, limit: u64, backups: usize) -> io::Result<File> {
     if fs::metadata(path).is_ok_and(|meta| meta.len() > limit) {
         rotate(path, backups)?;
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
 }
 
 fn generation(path: &Path, number: usize) -> PathBuf {
@@ -102,6 +106,9 @@ mod tests {
         assert_eq!(tail(8), "third");
         assert_eq!(tail(3), "ird");
         assert_eq!(tail(100), "first\nsecond\nthird");
-        assert_eq!(read_log(&dir.path().join("none"), LogTail::All).unwrap(), None);
+        assert_eq!(
+            read_log(&dir.path().join("none"), LogTail::All).unwrap(),
+            None
+        );
     }
 }

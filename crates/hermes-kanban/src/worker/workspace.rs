@@ -28,7 +28,10 @@ pub fn resolve_workspace(
     user_home: &Path,
     start: &Path,
 ) -> Result<Workspace, KanbanError> {
-    let stored = task.workspace_path.as_deref().map(|text| expand(text, user_home));
+    let stored = task
+        .workspace_path
+        .as_deref()
+        .map(|text| expand(text, user_home));
     if let Some(path) = stored.as_ref().filter(|path| !path.is_absolute()) {
         return Err(KanbanError::Workspace(format!(
             "the path {} is not absolute; give it as /… or ~/…",
@@ -40,22 +43,37 @@ pub fn resolve_workspace(
             let path = stored.unwrap_or_else(|| paths.workspaces.join(task.id.as_str()));
             let fresh_scratch = !path.exists();
             create(&path)?;
-            Ok(Workspace { path, branch: None, fresh_scratch })
+            Ok(Workspace {
+                path,
+                branch: None,
+                fresh_scratch,
+            })
         }
         WorkspaceKind::Dir => {
             let path = stored.ok_or_else(|| {
                 KanbanError::Workspace("a dir workspace needs a path: dir:<path>".to_owned())
             })?;
             create(&path)?;
-            Ok(Workspace { path, branch: None, fresh_scratch: false })
+            Ok(Workspace {
+                path,
+                branch: None,
+                fresh_scratch: false,
+            })
         }
         WorkspaceKind::Worktree => worktree(task, stored, start),
     }
 }
 
 fn worktree(task: &Task, stored: Option<PathBuf>, start: &Path) -> Result<Workspace, KanbanError> {
-    let branch = task.branch_name.clone().unwrap_or_else(|| format!("wt/{}", task.id));
-    let done = |path: PathBuf| Workspace { path, branch: Some(branch.clone()), fresh_scratch: false };
+    let branch = task
+        .branch_name
+        .clone()
+        .unwrap_or_else(|| format!("wt/{}", task.id));
+    let done = |path: PathBuf| Workspace {
+        path,
+        branch: Some(branch.clone()),
+        fresh_scratch: false,
+    };
     let below = |repository: &Path| repository.join(".worktrees").join(task.id.as_str());
     let (repository, path) = match stored {
         Some(path) if path.is_dir() => match git::toplevel(&path) {

@@ -1,0 +1,8 @@
+mod corruption;
+mod goldens;
+mod processes;
+mod schema;
+mod storage;
+mod support;
+mod verbs;
+mod walk;
