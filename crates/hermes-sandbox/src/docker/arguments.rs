@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::labels::{self, Identity};
 use super::place::Place;
-use super::settings::{ContainerSettings, Persist};
+use super::settings::{ContainerSettings, Persist, ReadOnlyMount};
 
 /// What only the engine can tell, asked once before creating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,8 @@ pub struct RunInput<'a> {
     pub place: &'a Place,
     pub persist: Persist,
     pub facts: EngineFacts,
-    /// Random part of the name.
+    pub read_only: &'a [ReadOnlyMount],
+    /// `hermes-` and eight random digits; never used to find the container.
     pub name: String,
 }
 
@@ -78,7 +79,7 @@ pub fn run_plan(input: &RunInput<'_>) -> RunPlan {
     if !settings.network {
         arguments.flags(&["--network=none"]);
     }
-    volumes(&mut arguments, settings);
+    volumes(&mut arguments, settings, input.read_only);
     let (environment, env_file) = variables(&mut arguments, settings);
     arguments.0.extend(settings.extra_arguments.iter().cloned());
     arguments.flags(&[&settings.image, "sleep", "infinity"]);
@@ -166,7 +167,7 @@ fn resources(arguments: &mut Arguments, settings: &ContainerSettings, facts: Eng
     }
 }
 
-fn volumes(arguments: &mut Arguments, settings: &ContainerSettings) {
+fn volumes(arguments: &mut Arguments, settings: &ContainerSettings, read_only: &[ReadOnlyMount]) {
     if let Some(directory) = &settings.host_workspace
         && !user_volume_covers_workspace(settings)
     {
@@ -175,7 +176,7 @@ fn volumes(arguments: &mut Arguments, settings: &ContainerSettings) {
     for volume in &settings.volumes {
         arguments.pair("-v", volume);
     }
-    for mount in &settings.read_only {
+    for mount in read_only {
         arguments.pair(
             "-v",
             &format!("{}:{}:ro", mount.source.display(), mount.target),
@@ -222,4 +223,185 @@ fn changes_the_client(name: &str) -> bool {
         ]
         .iter()
         .any(|prefix| upper.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use pretty_assertions::assert_eq;
+
+    use super::super::settings::{HostUser, plain_settings};
+    use super::*;
+
+    const FIRST: &str = include_str!("../../tests/fixtures/docker/first-start.json");
+    const HOST_USER: &str = include_str!("../../tests/fixtures/docker/host-user.json");
+    const MOUNT_CWD: &str = include_str!("../../tests/fixtures/docker/mount-cwd.json");
+    const MEMORY_ONLY: &str = include_str!("../../tests/fixtures/docker/not-persistent.json");
+    const VOLUMES: &str = include_str!("../../tests/fixtures/docker/volumes-env-limits.json");
+
+    /// The reference's `docker run`, with what we change on purpose changed.
+    fn recorded(fixture: &str) -> Vec<String> {
+        let recording: serde_json::Value = serde_json::from_str(fixture).expect("json");
+        let calls = recording["calls"].as_array().expect("calls");
+        let run = calls
+            .iter()
+            .map(|call| call["argv"].as_array().expect("argv"))
+            .find(|argv| argv[1] == "run")
+            .expect("a run");
+        let mut words: Vec<String> = run[1..]
+            .iter()
+            .map(|word| word.as_str().expect("text").to_owned())
+            .collect();
+        for index in 0..words.len() {
+            if words[index] == "--name" {
+                words[index + 1] = "hermes-00000000".to_owned();
+            }
+            if words[index] == "-e" {
+                let name = words[index + 1]
+                    .split('=')
+                    .next()
+                    .expect("a name")
+                    .to_owned();
+                words[index + 1] = name;
+            }
+            if words[index] == "/tmp:rw,nosuid,size=512m" {
+                words[index] = "/tmp:rw,exec,nosuid,size=512m".to_owned();
+            }
+        }
+        words
+    }
+
+    fn plan(settings: &ContainerSettings, persist: Persist, facts: EngineFacts) -> RunPlan {
+        let home = Path::new("/home/user/.hermes/profiles/builder");
+        let mount = |source: &str, target: &str| ReadOnlyMount {
+            source: home.join(source),
+            target: format!("/root/.hermes/{target}"),
+        };
+        let read_only = [
+            mount("skills", "skills"),
+            mount("image_cache", "cache/images"),
+            mount("audio_cache", "cache/audio"),
+        ];
+        run_plan(&RunInput {
+            settings,
+            identity: &Identity::new("default", "builder", home),
+            place: &Place::new(&home.join("sandboxes"), "default"),
+            persist,
+            facts,
+            read_only: &read_only,
+            name: "hermes-00000000".to_owned(),
+        })
+    }
+
+    const FACTS: EngineFacts = EngineFacts {
+        image_has_init: false,
+        disk_quota: false,
+        limits: true,
+    };
+
+    /// Our arguments without the labels that only we write.
+    fn shared(settings: &ContainerSettings) -> Vec<String> {
+        let mut words = plan(settings, Persist::AcrossProcesses, FACTS).arguments;
+        let ours = |word: &String| {
+            [labels::HOME, labels::SPEC, labels::PRIVATE]
+                .iter()
+                .any(|label| word.starts_with(&format!("{label}=")))
+        };
+        while let Some(at) = words.iter().position(ours) {
+            words.drain(at - 1..=at);
+        }
+        words
+    }
+
+    #[test]
+    fn the_arguments_are_those_of_the_reference() {
+        let plain = plain_settings();
+        assert_eq!(shared(&plain), recorded(FIRST));
+        let user = ContainerSettings {
+            run_as: Some(HostUser { uid: 0, gid: 0 }),
+            ..plain.clone()
+        };
+        assert_eq!(shared(&user), recorded(HOST_USER));
+        let cwd = ContainerSettings {
+            working_directory: "/workspace".to_owned(),
+            host_workspace: Some(PathBuf::from("/home/user/project")),
+            ..plain.clone()
+        };
+        assert_eq!(shared(&cwd), recorded(MOUNT_CWD));
+        let memory = ContainerSettings {
+            persistent_files: false,
+            ..plain.clone()
+        };
+        assert_eq!(shared(&memory), recorded(MEMORY_ONLY));
+        let volumes = ContainerSettings {
+            cpus: 0.0,
+            memory_mb: 0,
+            volumes: vec!["/home/user/project:/data:ro".to_owned()],
+            environment: BTreeMap::from([
+                ("ZED".to_owned(), "1".to_owned()),
+                ("ALPHA".to_owned(), "two words".to_owned()),
+            ]),
+            extra_arguments: vec!["--hostname".to_owned(), "sandbox".to_owned()],
+            ..plain
+        };
+        assert_eq!(shared(&volumes), recorded(VOLUMES));
+    }
+
+    #[test]
+    fn no_value_of_a_variable_is_an_argument() {
+        let settings = ContainerSettings {
+            environment: BTreeMap::from([
+                ("TOKEN".to_owned(), "hunter2".to_owned()),
+                ("PATH".to_owned(), "/opt/hunter2".to_owned()),
+            ]),
+            ..plain_settings()
+        };
+        let plan = plan(&settings, Persist::AcrossProcesses, FACTS);
+        assert!(!plan.arguments.iter().any(|word| word.contains("hunter2")));
+        assert_eq!(plan.environment["TOKEN"], "hunter2");
+        // The client keeps its own PATH.
+        assert!(!plan.environment.contains_key("PATH"));
+        assert_eq!(plan.env_file.as_deref(), Some("PATH=/opt/hunter2\n"));
+    }
+
+    #[test]
+    fn private_containers_say_so_and_their_inits_are_respected() {
+        let settings = plain_settings();
+        let facts = EngineFacts {
+            image_has_init: true,
+            ..FACTS
+        };
+        let words = plan(&settings, Persist::WithProcess, facts).arguments;
+        assert!(words.contains(&"hermes-private=1".to_owned()));
+        assert!(!words.contains(&"--init".to_owned()));
+        assert!(words.contains(&"/run:rw,exec,nosuid,size=64m".to_owned()));
+        let cut_off = ContainerSettings {
+            network: false,
+            disk_mb: 100,
+            ..settings
+        };
+        let quota = EngineFacts {
+            disk_quota: true,
+            limits: false,
+            ..FACTS
+        };
+        let words = plan(&cut_off, Persist::AcrossProcesses, quota).arguments;
+        assert!(words.contains(&"--network=none".to_owned()));
+        assert!(words.contains(&"size=100m".to_owned()));
+        assert!(!words.contains(&"--pids-limit".to_owned()));
+        assert!(!words.contains(&"--memory".to_owned()));
+    }
+
+    #[test]
+    fn a_user_volume_on_the_workspace_replaces_both_others() {
+        let settings = ContainerSettings {
+            volumes: vec!["/x:/workspace".to_owned()],
+            host_workspace: Some(PathBuf::from("/home/user/project")),
+            ..plain_settings()
+        };
+        let words = shared(&settings);
+        let workspaces: Vec<&String> = words.iter().filter(|w| w.contains(":/workspace")).collect();
+        assert_eq!(workspaces, ["/x:/workspace"]);
+    }
 }

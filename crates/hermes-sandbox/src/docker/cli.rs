@@ -267,8 +267,7 @@ pub(crate) fn last_words(stderr: &str) -> String {
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
-        .filter(|line| !(line.starts_with("See '") || line.starts_with("Run '")))
-        .next_back()
+        .rfind(|line| !(line.starts_with("See '") || line.starts_with("Run '")))
         .unwrap_or("it gave no reason");
     let line = line
         .trim_start_matches("docker: ")

@@ -158,14 +158,7 @@ impl SharedContainer {
             return Ok((container.id, container.name));
         }
         let created = create(&self.host, &self.plan).await?;
-        let state = StateFile {
-            container: created.id.as_str().to_owned(),
-            spec: self.plan.settings.spec(),
-            last_used: Some(self.host.clock().now()),
-        };
-        if let Err(error) = state.write(&self.plan.whose.place) {
-            tracing::debug!("state.json: {error}");
-        }
+        StateFile::of(&created.id, &self.plan, self.host.clock()).save(&self.plan.whose.place);
         Ok((created.id, created.name))
     }
 

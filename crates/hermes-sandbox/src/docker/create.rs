@@ -11,6 +11,7 @@ use super::container::Plan;
 use super::engine::{ContainerId, Engine, EngineError, limits};
 use super::error::DockerError;
 use super::host::DockerHost;
+use super::mounts::read_only_mounts;
 
 /// Entrypoints of images that bring their own PID 1.
 const INITS: &[&str] = &["/init", "/package/admin/s6-overlay/command/init"];
@@ -29,6 +30,11 @@ pub(crate) async fn create(host: &DockerHost, plan: &Plan) -> Result<Created, Do
         disk_quota: !no_quota_file(plan, engine).exists(),
         limits: true,
     };
+    let copies = plan.whose.place.directory();
+    let (read_only, notes) = read_only_mounts(&plan.settings.share, copies);
+    for note in notes {
+        host.notify(format!("not shared with the container: {note}"));
+    }
     loop {
         let input = RunInput {
             settings: &plan.settings,
@@ -36,6 +42,7 @@ pub(crate) async fn create(host: &DockerHost, plan: &Plan) -> Result<Created, Do
             place: &plan.whose.place,
             persist: plan.life.persist,
             facts,
+            read_only: &read_only,
             name: format!("hermes-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]),
         };
         let run = run_plan(&input);

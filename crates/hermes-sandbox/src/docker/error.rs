@@ -16,6 +16,8 @@ pub enum DockerError {
     },
     #[error("no container could be made from image `{image}`: {source}")]
     Create { image: String, source: EngineError },
+    #[error("container {container} is in use by {by}")]
+    InUse { container: String, by: String },
     #[error("{0}")]
     Busy(String),
 }

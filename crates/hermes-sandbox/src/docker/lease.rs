@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
-use hermes_home::{FileMode, Lock, LockKind, write_atomic};
+use hermes_home::{Clock, FileMode, Lock, LockKind, write_atomic};
 use serde::{Deserialize, Serialize};
 
+use super::container::Plan;
+use super::engine::ContainerId;
 use super::place::Place;
 use super::settings::Spec;
 
@@ -27,7 +29,7 @@ const LEASE_PATIENCE: Duration = Duration::from_secs(70);
 
 /// In use by this process until dropped.
 #[derive(Debug)]
-pub struct Lease {
+pub(crate) struct Lease {
     path: PathBuf,
     _lock: Lock,
 }
@@ -42,7 +44,7 @@ impl Lease {
     }
 
     /// Notes that the container is being used now.
-    pub fn touch(&self) {
+    pub(crate) fn touch(&self) {
         if let Ok(file) = File::options().write(true).open(&self.path) {
             let _ = file.set_modified(SystemTime::now());
         }
@@ -143,21 +145,36 @@ fn command_of(pid: i32) -> String {
 
 /// What we remember about a container. A hint: the engine is always asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StateFile {
+pub(crate) struct StateFile {
     #[serde(default)]
-    pub container: String,
+    pub(crate) container: String,
     #[serde(default)]
-    pub spec: Spec,
+    pub(crate) spec: Spec,
     #[serde(default)]
-    pub last_used: Option<DateTime<Utc>>,
+    pub(crate) last_used: Option<DateTime<Utc>>,
 }
 
 impl StateFile {
-    pub fn read(place: &Place) -> Option<Self> {
+    pub(crate) fn read(place: &Place) -> Option<Self> {
         serde_json::from_slice(&fs::read(place.state()).ok()?).ok()
     }
 
-    pub(crate) fn write(&self, place: &Place) -> io::Result<()> {
+    pub(crate) fn of(container: &ContainerId, plan: &Plan, clock: &Clock) -> Self {
+        Self {
+            container: container.as_str().to_owned(),
+            spec: plan.settings.spec(),
+            last_used: Some(clock.now()),
+        }
+    }
+
+    /// Losing a hint is no reason to fail.
+    pub(crate) fn save(&self, place: &Place) {
+        if let Err(error) = self.write(place) {
+            tracing::debug!("{}: {error}", place.state().display());
+        }
+    }
+
+    fn write(&self, place: &Place) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         write_atomic(&place.state(), &text, FileMode::Private)
     }

@@ -10,6 +10,7 @@
 pub mod arguments;
 mod binary;
 mod cli;
+mod config;
 mod container;
 mod create;
 mod drift;
@@ -18,9 +19,11 @@ mod error;
 pub mod find;
 mod host;
 mod http;
+mod inventory;
 mod janitor;
 pub mod labels;
 mod lease;
+mod mounts;
 mod parse;
 mod place;
 pub mod reap;
@@ -30,15 +33,18 @@ mod target;
 
 pub use binary::{BINARY, EngineProgram};
 pub use cli::CliEngine;
+pub use config::{DockerConfig, Surroundings};
 pub use container::Plan;
 pub use engine::{Container, ContainerId, ContainerProcess, Engine, EngineError, State};
 pub use error::DockerError;
 pub use host::{DockerHost, Notify};
+pub use inventory::{Background, Inventory, Leased, Row, Scope};
 pub use labels::Identity;
 pub use lease::{Holder, holders, last_used};
 pub use place::Place;
 pub use settings::{
-    ContainerSettings, Drift, HostUser, LifeSettings, OnDrift, Persist, ReadOnlyMount, Spec,
+    ContainerSettings, Drift, HomeShare, HostUser, LifeSettings, OnDrift, Persist, ReadOnlyMount,
+    Spec,
 };
 pub use socket::SocketEngine;
 pub use target::DockerTarget;

@@ -29,13 +29,21 @@ pub struct ContainerSettings {
     pub host_workspace: Option<PathBuf>,
     /// `source:target[:mode]`, as `-v` takes them.
     pub volumes: Vec<String>,
-    /// What the sandbox may read of the home: skills, caches, credential files.
-    pub read_only: Vec<ReadOnlyMount>,
+    pub share: HomeShare,
     /// Literal variables for every process inside.
     pub environment: BTreeMap<String, String>,
     pub extra_arguments: Vec<String>,
     pub run_as: Option<HostUser>,
     pub network: bool,
+}
+
+/// What the sandbox may read of the home: skills, caches, credential files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HomeShare {
+    pub home: PathBuf,
+    pub external_skills: Vec<PathBuf>,
+    /// Relative to the home.
+    pub credential_files: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +179,7 @@ pub(crate) fn plain_settings() -> ContainerSettings {
         persistent_files: true,
         host_workspace: None,
         volumes: Vec::new(),
-        read_only: Vec::new(),
+        share: HomeShare::default(),
         environment: BTreeMap::new(),
         extra_arguments: Vec::new(),
         run_as: None,

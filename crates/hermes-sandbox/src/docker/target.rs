@@ -227,10 +227,9 @@ impl Control for DockerControl {
 
 impl Target for DockerTarget {
     fn describe(&self) -> String {
-        match self.container.current() {
-            Some(attached) => format!("docker container {}", attached.name),
-            None => "docker".to_owned(),
-        }
+        // The same before and after the container is found: state that is kept
+        // for this sandbox is found again by it.
+        format!("docker container of `{}`", self.plan().whose.identity.task)
     }
 
     fn temp_dir(&self) -> &str {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use hermes_home::{Clock, Environment};
 use hermes_sandbox::docker::find::Whose;
 use hermes_sandbox::docker::{
-    ContainerSettings, DockerHost, DockerTarget, Identity, LifeSettings, OnDrift, Persist, Place,
-    Plan,
+    ContainerSettings, DockerHost, DockerTarget, HomeShare, Identity, LifeSettings, OnDrift,
+    Persist, Place, Plan,
 };
 use hermes_sandbox::{Exit, Launch, LaunchError, Running, Shell, Target};
 use hermes_testkit::docker::{self, Sweep};
@@ -35,7 +35,7 @@ pub(super) fn setup(image: &'static str) -> Option<Setup> {
         whose: Whose {
             identity,
             place: Place::new(&home.join("sandboxes"), "default"),
-            home,
+            home: home.clone(),
         },
         settings: ContainerSettings {
             image: image.to_owned(),
@@ -46,7 +46,10 @@ pub(super) fn setup(image: &'static str) -> Option<Setup> {
             persistent_files: true,
             host_workspace: None,
             volumes: Vec::new(),
-            read_only: Vec::new(),
+            share: HomeShare {
+                home: home.clone(),
+                ..HomeShare::default()
+            },
             environment: Default::default(),
             extra_arguments: Vec::new(),
             run_as: None,
