@@ -14,6 +14,7 @@ mod doctor;
 mod kanban;
 mod logs;
 mod profile;
+mod sandbox;
 pub(crate) mod sessions;
 mod status;
 pub(crate) mod version;
@@ -53,7 +54,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "postinstall",
     "prompt-size",
     "proxy",
-    "sandbox",
     "secrets",
     "security",
     "send",
@@ -80,6 +80,9 @@ pub(crate) enum Verb {
 
     /// Look at, search and manage stored conversations
     Sessions(sessions::Args),
+
+    /// Look at and manage the sandboxes in which commands run
+    Sandbox(sandbox::Args),
 
     /// Manage profiles: homes of their own with settings, memory and sessions
     Profile(profile::Args),
@@ -125,6 +128,7 @@ impl Verb {
                 | Self::Kanban(_)
                 | Self::Logs(_)
                 | Self::Profile(_)
+                | Self::Sandbox(_)
                 | Self::Sessions(_)
                 | Self::Status(_)
                 | Self::Version(_)
@@ -151,6 +155,7 @@ pub(crate) fn run(
         Some(Verb::Profile(args)) => profile::run(args, context, out),
         Some(Verb::Status(args)) => status::run(&args, context, out),
         Some(Verb::Doctor(args)) => doctor::run(&args, context, out),
+        Some(Verb::Sandbox(args)) => sandbox::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
         None => Err(not_built("chat")),
     }

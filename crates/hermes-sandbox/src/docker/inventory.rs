@@ -11,6 +11,7 @@ use super::create::create;
 use super::drift::drift_of;
 use super::engine::{Container, ContainerId, EngineError, State, limits};
 use super::error::DockerError;
+use super::find::choose;
 use super::host::{DockerHost, stop_and_remove};
 use super::janitor::place_of;
 use super::labels;
@@ -98,6 +99,13 @@ impl Inventory<'_> {
         let mut found = self.containers(Scope::Everybody).await?;
         found.retain(|c| !text.is_empty() && (c.id.as_str().starts_with(text) || c.name == text));
         Ok(found)
+    }
+
+    /// The container that a command of this home would use.
+    pub async fn current(&self) -> Result<Option<Container>, EngineError> {
+        let shared = self.plan.whose.identity.shared();
+        let found = self.host.engine().list(&shared).await?;
+        Ok(choose(&found, &self.plan.whose).cloned())
     }
 
     pub async fn row(&self, container: &Container) -> Row {

@@ -41,7 +41,7 @@ pub use host::{DockerHost, Notify};
 pub use inventory::{Background, Inventory, Leased, Row, Scope};
 pub use labels::Identity;
 pub use lease::{Holder, holders, last_used};
-pub use place::Place;
+pub use place::{Place, session_record};
 pub use settings::{
     ContainerSettings, Drift, HomeShare, HostUser, LifeSettings, OnDrift, Persist, ReadOnlyMount,
     Spec,

@@ -65,6 +65,14 @@ impl Place {
     }
 }
 
+/// Where the shell state of a named session in this container is noted.
+pub fn session_record(place: &Place, name: &str) -> PathBuf {
+    place
+        .directory
+        .join("sessions")
+        .join(format!("{}.json", encode(name)))
+}
+
 /// The key itself where it is a plain file name, as the reference has it;
 /// otherwise percent-encoded, so that no key reaches outside its directory, and
 /// shortened with a hash where a file name would be too long.
