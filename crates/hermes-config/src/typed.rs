@@ -79,6 +79,15 @@ impl Config {
             .collect()
     }
 
+    /// Values by name; empty when the key is unset.
+    pub fn map(&self, path: &str) -> Result<serde_json::Map<String, Value>, ConfigError> {
+        match self.checked(path)? {
+            None => Ok(serde_json::Map::new()),
+            Some(Value::Object(map)) => Ok(map),
+            Some(other) => Err(self.refuse(path, &other, Type::Map)),
+        }
+    }
+
     /// Everything that does not fit its type: sections that are none, and keys.
     pub fn misfits(&self) -> Vec<ConfigError> {
         let mut misfits: Vec<ConfigError> = Vec::new();

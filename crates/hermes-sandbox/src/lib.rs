@@ -5,6 +5,7 @@
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
 //! - [`command`] reads and rewrites the text of commands.
 //! - [`session`] runs commands in a target, with state that outlives each shell.
+//! - [`settings`] is the typed view of `terminal.*`.
 //! - [`Files`] reads and writes bytes where the sandbox keeps them; [`MountMap`]
 //!   says which host path is which sandbox path.
 //!
@@ -18,6 +19,7 @@ mod files;
 pub mod local;
 mod path;
 pub mod session;
+pub mod settings;
 pub mod target;
 
 pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};

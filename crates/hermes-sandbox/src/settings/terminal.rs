@@ -1,0 +1,254 @@
+//! Every `terminal.*` key as a field.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hermes_config::{Config, ConfigError};
+use hermes_home::{Environment, Home};
+use serde_json::Value;
+
+/// The longest a foreground command may ask for, unless the variable says otherwise.
+const MAX_FOREGROUND: u64 = 600;
+const MAX_FOREGROUND_VARIABLE: &str = "TERMINAL_MAX_FOREGROUND_TIMEOUT";
+/// Read by name, because an empty value counts as a password and a key cannot say so.
+const SUDO_PASSWORD: &str = "SUDO_PASSWORD";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Backend {
+    Local,
+    Docker,
+    Ssh,
+    Singularity,
+    Modal,
+    Daytona,
+}
+
+impl Backend {
+    pub const ALL: [Backend; 6] = [
+        Backend::Local,
+        Backend::Docker,
+        Backend::Ssh,
+        Backend::Singularity,
+        Backend::Modal,
+        Backend::Daytona,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Backend::Local => "local",
+            Backend::Docker => "docker",
+            Backend::Ssh => "ssh",
+            Backend::Singularity => "singularity",
+            Backend::Modal => "modal",
+            Backend::Daytona => "daytona",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|backend| backend.as_str() == text)
+    }
+
+    /// Paths of this machine mean nothing there.
+    pub fn is_container(self) -> bool {
+        !matches!(self, Backend::Local | Backend::Ssh)
+    }
+}
+
+/// Limits and life of any container backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContainerLimits {
+    /// Cores; 0 is no limit.
+    pub cpus: f64,
+    /// Megabytes; 0 is no limit.
+    pub memory_mb: u64,
+    /// Megabytes; 0 is no limit.
+    pub disk_mb: u64,
+    /// Home and workspace are kept on the host.
+    pub persistent: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DockerKeys {
+    pub image: String,
+    pub forward_env: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub volumes: Vec<String>,
+    pub extra_args: Vec<String>,
+    pub mount_cwd_to_workspace: bool,
+    pub run_as_host_user: bool,
+    pub persist_across_processes: bool,
+    pub orphan_reaper: bool,
+    /// Make the container anew when its settings changed.
+    pub recreate_on_drift: bool,
+    pub idle_stop: Option<Duration>,
+    pub network: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshKeys {
+    pub host: Option<String>,
+    pub user: Option<String>,
+    pub port: u16,
+    pub key: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TerminalSettings {
+    pub backend: Backend,
+    /// As configured; [`super::directory`] says what it means.
+    pub cwd: String,
+    pub timeout: Duration,
+    pub max_foreground_timeout: Duration,
+    /// An environment that nobody used for this long is let go.
+    pub lifetime: Duration,
+    pub env_passthrough: Vec<String>,
+    pub credential_files: Vec<String>,
+    pub shell_init_files: Vec<String>,
+    pub auto_source_bashrc: bool,
+    pub sandbox_dir: PathBuf,
+    /// `Some("")` is a password too: an empty one.
+    pub sudo_password: Option<String>,
+    /// Characters of output that a result may have.
+    pub max_output_chars: usize,
+    pub docker: DockerKeys,
+    pub container: ContainerLimits,
+    pub ssh: SshKeys,
+}
+
+impl TerminalSettings {
+    pub fn read(config: &Config, home: &Home) -> Result<Self, ConfigError> {
+        let backend = config.string("terminal.backend")?;
+        let backend = Backend::parse(&backend).unwrap_or(Backend::Local);
+        let hours = config.float("terminal.docker_idle_stop_hours")?;
+        let expand = |text: String| expand_home(&text, home);
+        Ok(Self {
+            backend,
+            cwd: config.string("terminal.cwd")?,
+            timeout: seconds(config.integer("terminal.timeout")?.max(1)),
+            max_foreground_timeout: max_foreground(config.environment()),
+            lifetime: seconds(config.integer("terminal.lifetime_seconds")?),
+            env_passthrough: config.strings("terminal.env_passthrough")?,
+            credential_files: config.strings("terminal.credential_files")?,
+            shell_init_files: config
+                .strings("terminal.shell_init_files")?
+                .into_iter()
+                .map(expand)
+                .collect(),
+            auto_source_bashrc: config.bool("terminal.auto_source_bashrc")?,
+            sandbox_dir: match config.optional_string("terminal.sandbox_dir")? {
+                Some(path) => PathBuf::from(expand_home(&path, home)),
+                None => home.join("sandboxes"),
+            },
+            sudo_password: match config.optional_string("terminal.sudo_password")? {
+                Some(password) => Some(password),
+                None => config.environment().get(SUDO_PASSWORD).map(str::to_owned),
+            },
+            max_output_chars: config
+                .optional_integer("tool_output.max_bytes")
+                .ok()
+                .flatten()
+                .and_then(|limit| usize::try_from(limit).ok())
+                .filter(|limit| *limit > 0)
+                .unwrap_or(50_000),
+            docker: DockerKeys {
+                image: config.string("terminal.docker_image")?,
+                forward_env: config.strings("terminal.docker_forward_env")?,
+                env: literal_variables(config)?,
+                volumes: config.strings("terminal.docker_volumes")?,
+                extra_args: config.strings("terminal.docker_extra_args")?,
+                mount_cwd_to_workspace: config.bool("terminal.docker_mount_cwd_to_workspace")?,
+                run_as_host_user: config.bool("terminal.docker_run_as_host_user")?,
+                persist_across_processes: config
+                    .bool("terminal.docker_persist_across_processes")?,
+                orphan_reaper: config.bool("terminal.docker_orphan_reaper")?,
+                recreate_on_drift: config.string("terminal.docker_on_drift")? == "recreate",
+                idle_stop: (hours > 0.0).then(|| Duration::from_secs_f64(hours * 3600.0)),
+                network: config.bool("terminal.docker_network")?,
+            },
+            container: ContainerLimits {
+                cpus: config.float("terminal.container_cpu")?.max(0.0),
+                memory_mb: megabytes(config, "terminal.container_memory")?,
+                disk_mb: megabytes(config, "terminal.container_disk")?,
+                persistent: config.bool("terminal.container_persistent")?,
+            },
+            ssh: SshKeys {
+                host: config.optional_string("terminal.ssh_host")?,
+                user: config.optional_string("terminal.ssh_user")?,
+                port: u16::try_from(config.integer("terminal.ssh_port")?).unwrap_or(22),
+                key: config
+                    .optional_string("terminal.ssh_key")?
+                    .map(|path| expand_home(&path, home)),
+            },
+        })
+    }
+}
+
+fn seconds(count: i64) -> Duration {
+    Duration::from_secs(u64::try_from(count).unwrap_or(0))
+}
+
+fn megabytes(config: &Config, key: &str) -> Result<u64, ConfigError> {
+    Ok(u64::try_from(config.integer(key)?).unwrap_or(0))
+}
+
+/// A bad value is not worth failing for: the cap is a convenience.
+fn max_foreground(environment: &Environment) -> Duration {
+    let configured = environment.get_non_empty(MAX_FOREGROUND_VARIABLE);
+    let seconds = configured
+        .and_then(|text| text.parse().ok())
+        .filter(|seconds| *seconds > 0);
+    if configured.is_some() && seconds.is_none() {
+        tracing::warn!(
+            "{MAX_FOREGROUND_VARIABLE} is not a whole number above 0; using {MAX_FOREGROUND}"
+        );
+    }
+    Duration::from_secs(seconds.unwrap_or(MAX_FOREGROUND))
+}
+
+/// Names must be names; numbers and truth values become text as Python writes them.
+fn literal_variables(config: &Config) -> Result<BTreeMap<String, String>, ConfigError> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in config.map("terminal.docker_env")? {
+        let text = match value {
+            Value::String(text) => text,
+            Value::Number(number) => number.to_string(),
+            Value::Bool(true) => "True".to_owned(),
+            Value::Bool(false) => "False".to_owned(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                tracing::warn!(
+                    name,
+                    "terminal.docker_env: only text, numbers and truth values can be variables"
+                );
+                continue;
+            }
+        };
+        if is_variable_name(&name) {
+            variables.insert(name, text);
+        } else {
+            tracing::warn!(name, "terminal.docker_env: not a variable name");
+        }
+    }
+    Ok(variables)
+}
+
+pub(super) fn is_variable_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `~` and `~/x` of this machine.
+pub(super) fn expand_home(text: &str, home: &Home) -> String {
+    match text.strip_prefix('~') {
+        Some("") => home.user_home().display().to_string(),
+        Some(rest) if rest.starts_with('/') => {
+            format!("{}{rest}", home.user_home().display())
+        }
+        _ => text.to_owned(),
+    }
+}
