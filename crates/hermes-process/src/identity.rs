@@ -57,6 +57,38 @@ impl Identity {
         self.is_current().then_some(descriptor)
     }
 
+    /// Waits until this process has ended; it need not be a child of ours.
+    pub async fn ended(&self) {
+        let Some(descriptor) = self.open() else {
+            // Gone, or a kernel without pidfds.
+            while self.is_alive() {
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            }
+            return;
+        };
+        match crate::sys::register(descriptor) {
+            Ok(descriptor) => drop(descriptor.readable().await),
+            Err(_) => {
+                while self.is_alive() {
+                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                }
+            }
+        }
+    }
+
+    /// Seconds since 1970 when the process started, to a hundredth or so.
+    pub fn started_at(&self) -> Option<f64> {
+        let text = std::fs::read_to_string("/proc/stat").ok()?;
+        let boot: f64 = text
+            .lines()
+            .find_map(|line| line.strip_prefix("btime "))?
+            .trim()
+            .parse()
+            .ok()?;
+        let per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok()??;
+        Some(boot + self.start_ticks as f64 / per_second as f64)
+    }
+
     /// Sends a signal to this process and no other. `false` when it is gone or
     /// not ours to signal.
     pub fn signal(&self, signal: nix::sys::signal::Signal) -> bool {

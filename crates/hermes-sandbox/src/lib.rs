@@ -3,6 +3,7 @@
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
 //! - [`local`] is this machine; [`docker`] is the container that all processes share.
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
+//! - [`background`] keeps processes that outlive the call that started them.
 //! - [`command`] reads and rewrites the text of commands.
 //! - [`session`] runs commands in a target, with state that outlives each shell.
 //! - [`settings`] is the typed view of `terminal.*`.
@@ -12,6 +13,7 @@
 //! The crate knows shells, containers and processes; it does not know the model,
 //! nor who may run what.
 
+pub mod background;
 pub mod channel;
 pub mod command;
 pub mod docker;

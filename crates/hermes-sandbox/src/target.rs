@@ -28,19 +28,18 @@ pub trait Target: Send + Sync + 'static {
     /// lost before that heals itself and tries again within this call.
     fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<Running, LaunchError>>;
 
-    /// Where background processes keep their output and exit code.
-    fn background(&self) -> BackgroundStyle {
-        BackgroundStyle::Inside
+    /// The target is this machine: background processes are children of ours and
+    /// are followed by events. Elsewhere they keep their output and exit code in
+    /// files inside, `<temp_dir>/hermes_bg_<id>.{log,pid,exit}`.
+    fn host_shell(&self) -> Option<&dyn HostShell> {
+        None
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackgroundStyle {
-    /// Children of this machine: started by `hermes-process`, followed by events.
-    Host,
-    /// Files inside the target, `<temp_dir>/hermes_bg_<id>.{log,pid,exit}`: they
-    /// outlive this process and are found again by the next.
-    Inside,
+/// Shells of this machine.
+pub trait HostShell: Send + Sync {
+    /// A process that runs the script; streams are the caller's to choose.
+    fn command(&self, script: &str, shell: Shell) -> std::io::Result<hermes_process::Command>;
 }
 
 /// One script to be started.

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod suite {
+    mod background;
     mod docker;
     mod session_ends;
     mod session_output;

@@ -6,6 +6,17 @@ use super::lexer::{Token, TokenKind, tokens};
 /// output; `A && { B & }` starts B alone. Only at the outermost level; a command
 /// that needs no change comes back as it is.
 pub fn background_tail(command: &str) -> String {
+    let changed = wrap_tails(command);
+    // Braces that do not match would be read differently afterwards: what is not
+    // understood stays as it is.
+    if wrap_tails(&changed) == changed {
+        changed
+    } else {
+        command.to_owned()
+    }
+}
+
+fn wrap_tails(command: &str) -> String {
     let tokens = tokens(command);
     let mut edits: Vec<(usize, String)> = Vec::new();
     // Where the last member of the current list begins, once the list has two.
@@ -16,7 +27,7 @@ pub fn background_tail(command: &str) -> String {
         }
         match token.kind {
             TokenKind::AndOr => {
-                last_member = next_on_line(&tokens, index).map(|next| next.span.start);
+                last_member = next_member(&tokens, index).map(|next| next.span.start);
             }
             TokenKind::Semicolon => last_member = None,
             // A list goes on after `&&` and a line break.
@@ -27,17 +38,17 @@ pub fn background_tail(command: &str) -> String {
                 }
             }
             TokenKind::Background => {
-                if let Some(start) = last_member.take() {
-                    edits.push((start, "{ ".to_owned()));
-                    let followed = matches!(
-                        tokens.get(index + 1).map(|next| next.kind),
-                        Some(TokenKind::Word | TokenKind::Redirect | TokenKind::Open)
-                    );
-                    edits.push((
-                        token.span.end,
-                        if followed { " };" } else { " }" }.to_owned(),
-                    ));
-                }
+                let Some(start) = last_member.take() else {
+                    continue;
+                };
+                let closing = match tokens.get(index + 1).map(|next| next.kind) {
+                    None | Some(TokenKind::Newline) => " }",
+                    Some(TokenKind::Word | TokenKind::Redirect | TokenKind::Open) => " };",
+                    // No shell accepts this; let it say so itself.
+                    Some(_) => continue,
+                };
+                edits.push((start, "{ ".to_owned()));
+                edits.push((token.span.end, closing.to_owned()));
             }
             _ => {}
         }
@@ -46,10 +57,16 @@ pub fn background_tail(command: &str) -> String {
 }
 
 /// The member after `&&`, which may begin on a later line.
-fn next_on_line(tokens: &[Token], index: usize) -> Option<&Token> {
+fn next_member(tokens: &[Token], index: usize) -> Option<&Token> {
     tokens[index + 1..]
         .iter()
         .find(|token| token.kind != TokenKind::Newline)
+        .filter(|token| {
+            matches!(
+                token.kind,
+                TokenKind::Word | TokenKind::Redirect | TokenKind::Open
+            )
+        })
 }
 
 /// What a command says about `sudo`.

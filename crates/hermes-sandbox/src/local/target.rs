@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::target::{
-    BackgroundStyle, Control, EndError, Exit, Launch, LaunchError, OUTPUT_QUEUE, PtySize, Running,
-    Shell, Stdin, Target,
+    Control, EndError, Exit, HostShell, Launch, LaunchError, OUTPUT_QUEUE, PtySize, Running, Shell,
+    Stdin, Target,
 };
 
 /// Longer scripts do not fit into one argument (the kernel allows 128 KiB).
@@ -48,36 +48,35 @@ impl LocalTarget {
         self
     }
 
-    async fn start(&self, launch: Launch) -> Result<Running, LaunchError> {
-        let argv = launch.shell.argv();
-        let program = match launch.shell {
+    /// The shell with its script, before any stream.
+    fn shell(&self, shell: Shell, script: &[u8]) -> std::io::Result<Command> {
+        let program = match shell {
             Shell::LoginBash | Shell::Bash => &self.bash,
             Shell::Sh => &self.sh,
         };
-        let mut command = Command::new(program.as_str())
-            .args(argv.iter().skip(1).copied())
+        let command = Command::new(program.as_str())
+            .args(shell.argv().iter().skip(1).copied())
             .only_env(self.environment.iter().cloned())
+            .arg("-c");
+        if script.len() <= MAX_ARGUMENT {
+            return Ok(command.arg(os_string(script.to_vec())));
+        }
+        // The shell reads all of it and removes it before it runs any of it.
+        let path = script_file(&self.temp_dir, script)?;
+        Ok(command
+            .arg("__hermes_script=$(cat -- \"$1\" && rm -f -- \"$1\" && echo x) || exit 126; set --; eval \"${__hermes_script%x}\"")
+            .arg(program.as_str())
+            .arg(path))
+    }
+
+    async fn start(&self, launch: Launch) -> Result<Running, LaunchError> {
+        let mut command = self
+            .shell(launch.shell, &launch.script)
+            .map_err(|error| LaunchError::NotStarted(format!("cannot write the script: {error}")))?
             .owner_death(OwnerDeath::KillTree);
         for (name, value) in launch.environment {
             command = command.env(name, value);
         }
-        // Held until the shell has been started and has opened it by name.
-        let mut file = None;
-        command = if launch.script.len() <= MAX_ARGUMENT {
-            command.arg("-c").arg(os_string(launch.script))
-        } else {
-            let written = script_file(&self.temp_dir, &launch.script).map_err(|error| {
-                LaunchError::NotStarted(format!("cannot write the script: {error}"))
-            })?;
-            let path = written.path().to_owned();
-            file = Some(written);
-            // The shell reads all of it before it runs any of it, so the file may go.
-            command
-                .arg("-c")
-                .arg("__hermes_script=$(cat -- \"$1\" && rm -f -- \"$1\" && echo x) || exit 126; set --; eval \"${__hermes_script%x}\"")
-                .arg(program.as_str())
-                .arg(path)
-        };
         command = match (&launch.stdin, launch.pty) {
             (_, Some(size)) => command.terminal(size),
             (Stdin::Null, None) => command.stdin(Input::Null),
@@ -88,7 +87,7 @@ impl LocalTarget {
         }
         let process = hermes_process::spawn(command).await.map_err(|error| {
             if error.is_not_found() {
-                LaunchError::NoShell(argv.first().copied().unwrap_or("sh"))
+                LaunchError::NoShell(launch.shell.argv().first().copied().unwrap_or("sh"))
             } else {
                 LaunchError::NotStarted(error.to_string())
             }
@@ -113,12 +112,10 @@ impl LocalTarget {
         }
         let waiting = process.clone();
         let exit = async move {
-            let exit = match waiting.wait().await {
+            match waiting.wait().await {
                 Ok(exit) => exit.into(),
                 Err(error) => Exit::Lost(format!("cannot learn how the command ended: {error}")),
-            };
-            drop(file);
-            exit
+            }
         };
         Ok(Running {
             output,
@@ -145,8 +142,14 @@ impl Target for LocalTarget {
         Box::pin(self.start(launch))
     }
 
-    fn background(&self) -> BackgroundStyle {
-        BackgroundStyle::Host
+    fn host_shell(&self) -> Option<&dyn HostShell> {
+        Some(self)
+    }
+}
+
+impl HostShell for LocalTarget {
+    fn command(&self, script: &str, shell: Shell) -> std::io::Result<Command> {
+        self.shell(shell, script.as_bytes())
     }
 }
 
@@ -246,11 +249,12 @@ fn os_string(bytes: Vec<u8>) -> std::ffi::OsString {
     std::ffi::OsString::from_vec(bytes)
 }
 
-/// A file only its owner can read, gone when dropped.
-fn script_file(directory: &str, script: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
+/// A file only its owner can read; the shell that reads it removes it.
+fn script_file(directory: &str, script: &[u8]) -> std::io::Result<std::path::PathBuf> {
     let mut file = tempfile::Builder::new()
         .prefix("hermes-script-")
         .tempfile_in(directory)?;
     file.write_all(script)?;
-    Ok(file)
+    let (_, path) = file.keep().map_err(|error| error.error)?;
+    Ok(path)
 }

@@ -21,5 +21,7 @@ mod window;
 
 pub use drive::{Ending, Tee};
 pub use script::quote;
-pub use shell::{RunError, RunOutcome, RunRequest, SessionOptions, ShellSession};
+pub use shell::{
+    Detached, RunError, RunOutcome, RunRequest, SessionOptions, ShellSession, SnapshotHold,
+};
 pub use window::{OutputText, Window};

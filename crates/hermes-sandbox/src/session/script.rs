@@ -214,6 +214,27 @@ export -p >{snapshot} || exit 1
     }
 }
 
+/// The command in the state of the snapshot, and nothing after it.
+pub(super) fn detached(
+    dialect: Dialect,
+    command: &str,
+    start: &Start,
+    snapshot: Option<&str>,
+) -> String {
+    let state = match (dialect, snapshot) {
+        (_, None) => String::new(),
+        (Dialect::Bash, Some(path)) => format!(
+            "shopt -s extglob\n{{ . {}; }} >/dev/null 2>&1\n\\builtin shopt -s expand_aliases\n",
+            quote(path)
+        ),
+        (Dialect::Sh, Some(path)) => {
+            let path = quote(path);
+            format!("[ -s {path} ] && . {path} >/dev/null 2>&1\n")
+        }
+    };
+    format!("{state}{}eval {}\n", enter(start, "cd"), quote(command))
+}
+
 /// For a target whose snapshots cannot be written: no state, but commands run.
 pub(super) fn bare(command: &str, start: &Start, exported: &[(String, String)]) -> String {
     format!(

@@ -108,6 +108,18 @@ struct Record {
     cwd: String,
 }
 
+/// A command to be started without us.
+pub struct Detached {
+    pub script: String,
+    pub shell: Shell,
+    pub cwd: String,
+    /// Keep until the script has read its snapshot.
+    pub snapshot: SnapshotHold,
+}
+
+/// Keeps a snapshot file from being written anew.
+pub struct SnapshotHold(#[expect(dead_code, reason = "held, not read")] Option<Arc<Slot>>);
+
 pub struct ShellSession {
     target: Arc<dyn Target>,
     options: SessionOptions,
@@ -287,6 +299,35 @@ impl ShellSession {
             output: window.finish(),
             cwd: self.cwd(),
         }))
+    }
+
+    /// The script of a command that shall outlive its call: in the session's state,
+    /// and without a word back.
+    pub async fn detached(
+        &self,
+        command: &str,
+        workdir: Option<&str>,
+    ) -> Result<Detached, RunError> {
+        if command.contains('\0') {
+            return Err(RunError::Nul);
+        }
+        let ready = self.ready(&CancellationToken::new()).await?;
+        let cwd = workdir.map_or_else(|| self.cwd(), str::to_owned);
+        let start = match workdir {
+            Some(_) => Start::Explicit(cwd.clone()),
+            None => Start::Session(cwd.clone()),
+        };
+        let snapshot = ready.base.as_ref().map(|base| base.path());
+        Ok(Detached {
+            script: script::detached(ready.dialect, command, &start, snapshot),
+            shell: match (&ready.base, ready.dialect) {
+                (None, Dialect::Bash) => Shell::LoginBash,
+                (Some(_), Dialect::Bash) => Shell::Bash,
+                (_, Dialect::Sh) => Shell::Sh,
+            },
+            cwd,
+            snapshot: SnapshotHold(ready.base),
+        })
     }
 
     /// The snapshot this command was to read is gone: the next attempt makes one.
