@@ -2,8 +2,9 @@
 //! Hermes 0.16.0 left.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use hermes_home::Clock;
 use hermes_store::{NewSession, StateDb, StoreError};
@@ -273,6 +274,39 @@ fn browse_without_a_terminal_says_so() {
     let ran = scratch().run(["sessions", "browse"]);
     assert_eq!(ran.code, 1);
     assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+}
+
+#[test]
+fn browse_filters_and_leaves() {
+    let scratch = scratch();
+    let plain = scratch.command(["sessions", "browse"]);
+    let line = format!("{} sessions browse", plain.get_program().display());
+    // `script` gives the child a terminal of its own.
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env_clear();
+    for (name, value) in plain.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    let mut child = command
+        .current_dir(scratch.user_home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`script` of util-linux starts");
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"polite\nno such thing\n\n\n").unwrap();
+    let ran = ran(child.wait_with_output().unwrap());
+    drop(stdin);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let after_filter = ran.stdout.split("to leave: ").nth(1).unwrap_or_default();
+    assert!(
+        after_filter.contains("1  Polite greeting in app"),
+        "{ran:#?}"
+    );
+    assert!(!after_filter.contains("Project listing"), "{ran:#?}");
+    assert!(ran.stdout.contains("No session matches."), "{ran:#?}");
 }
 
 #[test]

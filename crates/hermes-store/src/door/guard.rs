@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
@@ -34,29 +34,27 @@ impl FileId {
     }
 }
 
-pub(super) type Register = HashMap<FileId, Connection>;
+/// The guard of one file, once there is one. Held while the file is examined and
+/// its first connection is made; others open other files meanwhile.
+pub(super) type Slot = Arc<Mutex<Option<Connection>>>;
 
-static REGISTER: Mutex<Option<Register>> = Mutex::new(None);
+static REGISTER: Mutex<Option<HashMap<FileId, Slot>>> = Mutex::new(None);
 
-/// Held while a file is examined and its first connection is made.
-pub(super) struct Held(MutexGuard<'static, Option<Register>>);
-
-impl Held {
-    pub(super) fn register(&mut self) -> &mut Register {
-        self.0.get_or_insert_with(HashMap::new)
-    }
+pub(super) fn slot(id: FileId) -> Slot {
+    let mut register = hold(&REGISTER);
+    Arc::clone(register.get_or_insert_default().entry(id).or_default())
 }
 
-pub(super) fn hold() -> Held {
-    // A panic while holding leaves the map valid: entries are inserted whole.
-    Held(REGISTER.lock().unwrap_or_else(PoisonError::into_inner))
+/// A panic while holding leaves nothing half-made: entries are put in whole.
+pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Closes the guard of a file that is about to be deleted with its directory.
 /// Other connections of this process to it must be gone already.
 pub fn release(path: &Path) {
     if let Ok(id) = FileId::of(path) {
-        hold().register().remove(&id);
+        hold(&REGISTER).get_or_insert_default().remove(&id);
     }
 }
 

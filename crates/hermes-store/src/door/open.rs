@@ -65,9 +65,6 @@ const FULL_TEXT_FAULT: &str = "malformed inverted index";
 
 impl Database {
     pub fn open(path: &Path, pragmas: &Pragmas, access: Access) -> Result<Self, StoreError> {
-        // One at a time per process: between the look at the header and the first
-        // connection nobody else of ours may have the file open.
-        let mut held = guard::hold();
         if access == Access::Create {
             create_empty(path)?;
         }
@@ -91,17 +88,19 @@ impl Database {
                 detail: "it is a directory".to_owned(),
             });
         }
-        let guarded = held.register().contains_key(&id);
-        if !guarded {
+        let slot = guard::slot(id);
+        // One thread at a time per file: between the look at the header and the first
+        // connection nobody else of ours may have it open.
+        let mut guard = guard::hold(&slot);
+        if guard.is_none() {
             guard::check_header(path)?;
         }
         let (connection, how) = connect(path, pragmas, access)?;
-        if !guarded {
+        if guard.is_none() {
             // A failure to guard is a failure to open: without it the promise is void.
-            let guard_connection = how.again(path, pragmas)?;
-            held.register().insert(id, guard_connection);
+            *guard = Some(how.again(path, pragmas)?);
         }
-        drop(held);
+        drop(guard);
         Ok(Self {
             connection,
             path: path.to_owned(),

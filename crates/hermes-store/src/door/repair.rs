@@ -62,9 +62,10 @@ fn make_copy(damaged: &Damaged<'_>, path: &Path, copy: &Path) -> Result<(), Stor
         Damaged::Open(database) => database.copy_to(copy),
         Damaged::Closed(_) => {
             // Held, so that nobody of ours opens the file while its bytes are read.
-            let mut held = guard::hold();
             let id = FileId::of(path).map_err(|source| io_error(path, source))?;
-            if held.register().contains_key(&id) {
+            let slot = guard::slot(id);
+            let guard = guard::hold(&slot);
+            if guard.is_some() {
                 return Err(StoreError::CannotOpen {
                     file: path.to_owned(),
                     detail: "this process has it open already".to_owned(),
