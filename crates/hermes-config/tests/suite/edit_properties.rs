@@ -69,6 +69,14 @@ impl Layout {
             Value::Object(map) if !map.is_empty() => layout.map(map, 0),
             _ => layout.comment(0),
         }
+        // Some files come from Windows, and some lack their last line break.
+        if seed.is_multiple_of(5) {
+            layout.out = layout.out.replace('\n', "\r\n");
+        }
+        if seed.is_multiple_of(7) && !layout.out.contains(" |") {
+            let end = layout.out.trim_end_matches(['\r', '\n']).len();
+            layout.out.truncate(end);
+        }
         layout.out
     }
 
@@ -286,6 +294,9 @@ proptest! {
         prop_assert!(after.is_ok(), "{:?} for {} = {} in\n{}", after, path, value, text);
         let after = after.unwrap();
         prop_assert_eq!(read(&after), want, "{} = {} in\n{}\n---\n{}", path, value, text, after);
+        if text.contains("\r\n") {
+            prop_assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{:?}", after);
+        }
         // Only one stretch of the text differs.
         let head = text.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
         let tail = text.bytes().rev().zip(after.bytes().rev()).take_while(|(a, b)| a == b).count()
@@ -301,7 +312,7 @@ proptest! {
         if old.is_some_and(is_scalar) && is_scalar(&value) {
             prop_assert_eq!(comments(&text), comments(&after), "{}\n---\n{}", text, after);
             if !text.contains(": |") {
-                prop_assert!(!touched.trim_end_matches('\n').contains('\n'), "{touched}");
+                prop_assert!(!touched.trim_end().contains('\n'), "{touched}");
             }
         }
         if old.is_none() {

@@ -129,3 +129,22 @@ fn a_key_that_is_not_planned_is_read_somewhere() {
         "live in the table, but nothing reads them"
     );
 }
+
+#[test]
+fn a_key_that_is_read_is_not_called_planned() {
+    let sources = sources();
+    let read: Vec<&str> = hermes_config::keys()
+        .iter()
+        .filter(|key| key.planned && key.name.contains('.'))
+        .map(|key| key.name)
+        .filter(|name| {
+            let argument = format!("(\"{name}\")");
+            sources.iter().any(|text| text.contains(&argument))
+        })
+        .collect();
+    assert_eq!(
+        read,
+        Vec::<&str>::new(),
+        "read, but planned in the table: add `.live()` to their lines"
+    );
+}
