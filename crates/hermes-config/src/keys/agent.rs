@@ -73,7 +73,7 @@ pub(super) const KEYS: &[Key] = &[
     flag("delegation.orchestrator_enabled", true, "allow subagents that only coordinate others"),
     flag("delegation.subagent_auto_approve", false, "subagents need no approval"),
     int("goals.max_turns", 20, "turns spent on a goal before asking"),
-    with("budget.per_turn", Type::Map, Default::Null, "limit of one turn: a map with usd and tokens, or null"),
-    with("budget.per_session", Type::Map, Default::Null, "limit of one session: a map with usd and tokens, or null"),
-    with("budget.per_day", Type::Map, Default::Null, "limit of one calendar day over all profiles: a map with usd and tokens, or null"),
+    with("budget.per_turn", Type::Map, Default::Null, "limit of one turn: a map with usd and tokens, or null").live(),
+    with("budget.per_session", Type::Map, Default::Null, "limit of one session: a map with usd and tokens, or null").live(),
+    with("budget.per_day", Type::Map, Default::Null, "limit of one calendar day over all profiles: a map with usd and tokens, or null").live(),
 ];
