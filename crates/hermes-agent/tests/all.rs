@@ -1,0 +1,18 @@
+//! Conversations against a scripted model, with a real database.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed precondition ends the test"
+)]
+
+mod suite {
+    mod answers;
+    mod compression;
+    mod control;
+    mod persistence;
+    mod prompt;
+    mod spend;
+    mod support;
+    mod tools;
+}
