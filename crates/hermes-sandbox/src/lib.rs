@@ -1,5 +1,6 @@
 //! Where commands run: this machine, a container, a host behind ssh.
 //!
+//! - [`Sandbox`] is what an agent has: sessions, files and processes in one place.
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
 //! - [`local`] is this machine; [`docker`] is the container that all processes share.
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
@@ -20,10 +21,12 @@ pub mod docker;
 mod files;
 pub mod local;
 mod path;
+mod sandbox;
 pub mod session;
 pub mod settings;
 pub mod target;
 
 pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};
 pub use path::{HostPath, Mount, MountMap, SandboxPath};
+pub use sandbox::{Sandbox, SandboxParts};
 pub use target::{Control, EndError, Exit, Launch, LaunchError, Running, Shell, Stdin, Target};

@@ -210,8 +210,14 @@ fn literal_variables(config: &Config, warnings: &mut Vec<String>) -> Vec<(String
 }
 
 /// `docker_forward_env`: values from the environment or `.env`; empty ones stay out.
+/// So do the variables that commands may see, unless they are credentials of ours.
 fn forward(config: &Config, environment: &mut Vec<(String, String)>) -> Result<(), ConfigError> {
-    for name in config.strings("terminal.docker_forward_env")? {
+    let mut names = config.strings("terminal.docker_forward_env")?;
+    let visible = config.strings("terminal.env_passthrough")?;
+    names.extend(crate::settings::environment::passthrough(
+        visible.iter().map(String::as_str),
+    ));
+    for name in names {
         let value = config.environment().get(&name).unwrap_or_default();
         if is_name(&name) && !value.is_empty() && !environment.iter().any(|(n, _)| *n == name) {
             environment.push((name, value.to_owned()));

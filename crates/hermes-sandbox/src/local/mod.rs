@@ -2,7 +2,9 @@
 //! files.
 
 mod files;
+mod sandbox;
 mod target;
 
 pub use files::LocalFiles;
+pub use sandbox::{LocalPlan, local_sandbox};
 pub use target::LocalTarget;

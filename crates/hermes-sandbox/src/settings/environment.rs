@@ -61,27 +61,6 @@ pub fn local_environment(environment: &Environment, home: &Home) -> Vec<(String,
     variables.into_iter().collect()
 }
 
-/// Variables of the process, or of `.env`, that go into a container by name. What
-/// the user names explicitly goes in, whatever it is.
-pub fn forwarded(
-    environment: &Environment,
-    explicit: &[String],
-    passthrough: &BTreeSet<String>,
-) -> Vec<(String, String)> {
-    let names: BTreeSet<&str> = explicit
-        .iter()
-        .map(String::as_str)
-        .chain(passthrough.iter().map(String::as_str))
-        .filter(|name| is_variable_name(name))
-        .collect();
-    names
-        .into_iter()
-        .filter_map(|name| Some((name, environment.get(name)?)))
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,24 +102,8 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_cannot_be_let_through_by_name_unless_forwarded_explicitly() {
+    fn a_credential_cannot_be_let_through_by_name() {
         let names = passthrough(["OPENAI_API_KEY", "TENOR", "bad-name"]);
         assert_eq!(names, BTreeSet::from(["TENOR".to_owned()]));
-        let given = environment(&[("GITHUB_TOKEN", "t"), ("TENOR", "x"), ("EMPTY", "")]);
-        assert_eq!(
-            forwarded(
-                &given,
-                &[
-                    "GITHUB_TOKEN".to_owned(),
-                    "EMPTY".to_owned(),
-                    "MISSING".to_owned()
-                ],
-                &names
-            ),
-            vec![
-                ("GITHUB_TOKEN".to_owned(), "t".to_owned()),
-                ("TENOR".to_owned(), "x".to_owned())
-            ]
-        );
     }
 }

@@ -9,5 +9,5 @@ pub mod environment;
 mod terminal;
 mod withheld;
 
-pub use directory::{FrontEnd, StartDirectory};
-pub use terminal::{Backend, ContainerLimits, DockerKeys, SshKeys, TerminalSettings};
+pub use directory::FrontEnd;
+pub use terminal::{Backend, SshKeys, TerminalSettings};

@@ -1,12 +1,11 @@
-//! Every `terminal.*` key as a field.
+//! The `terminal.*` keys that every backend shares, as fields. Those of docker are
+//! read where they are used, in `docker/config.rs`.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_config::{Config, ConfigError};
 use hermes_home::{Environment, Home};
-use serde_json::Value;
 
 /// The longest a foreground command may ask for, unless the variable says otherwise.
 const MAX_FOREGROUND: u64 = 600;
@@ -57,36 +56,6 @@ impl Backend {
     }
 }
 
-/// Limits and life of any container backend.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ContainerLimits {
-    /// Cores; 0 is no limit.
-    pub cpus: f64,
-    /// Megabytes; 0 is no limit.
-    pub memory_mb: u64,
-    /// Megabytes; 0 is no limit.
-    pub disk_mb: u64,
-    /// Home and workspace are kept on the host.
-    pub persistent: bool,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct DockerKeys {
-    pub image: String,
-    pub forward_env: Vec<String>,
-    pub env: BTreeMap<String, String>,
-    pub volumes: Vec<String>,
-    pub extra_args: Vec<String>,
-    pub mount_cwd_to_workspace: bool,
-    pub run_as_host_user: bool,
-    pub persist_across_processes: bool,
-    pub orphan_reaper: bool,
-    /// Make the container anew when its settings changed.
-    pub recreate_on_drift: bool,
-    pub idle_stop: Option<Duration>,
-    pub network: bool,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshKeys {
     pub host: Option<String>,
@@ -95,7 +64,7 @@ pub struct SshKeys {
     pub key: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalSettings {
     pub backend: Backend,
     /// As configured; [`super::directory`] says what it means.
@@ -113,8 +82,6 @@ pub struct TerminalSettings {
     pub sudo_password: Option<String>,
     /// Characters of output that a result may have.
     pub max_output_chars: usize,
-    pub docker: DockerKeys,
-    pub container: ContainerLimits,
     pub ssh: SshKeys,
 }
 
@@ -122,7 +89,6 @@ impl TerminalSettings {
     pub fn read(config: &Config, home: &Home) -> Result<Self, ConfigError> {
         let backend = config.string("terminal.backend")?;
         let backend = Backend::parse(&backend).unwrap_or(Backend::Local);
-        let hours = config.float("terminal.docker_idle_stop_hours")?;
         let expand = |text: String| expand_home(&text, home);
         Ok(Self {
             backend,
@@ -153,27 +119,6 @@ impl TerminalSettings {
                 .and_then(|limit| usize::try_from(limit).ok())
                 .filter(|limit| *limit > 0)
                 .unwrap_or(50_000),
-            docker: DockerKeys {
-                image: config.string("terminal.docker_image")?,
-                forward_env: config.strings("terminal.docker_forward_env")?,
-                env: literal_variables(config)?,
-                volumes: config.strings("terminal.docker_volumes")?,
-                extra_args: config.strings("terminal.docker_extra_args")?,
-                mount_cwd_to_workspace: config.bool("terminal.docker_mount_cwd_to_workspace")?,
-                run_as_host_user: config.bool("terminal.docker_run_as_host_user")?,
-                persist_across_processes: config
-                    .bool("terminal.docker_persist_across_processes")?,
-                orphan_reaper: config.bool("terminal.docker_orphan_reaper")?,
-                recreate_on_drift: config.string("terminal.docker_on_drift")? == "recreate",
-                idle_stop: (hours > 0.0).then(|| Duration::from_secs_f64(hours * 3600.0)),
-                network: config.bool("terminal.docker_network")?,
-            },
-            container: ContainerLimits {
-                cpus: config.float("terminal.container_cpu")?.max(0.0),
-                memory_mb: megabytes(config, "terminal.container_memory")?,
-                disk_mb: megabytes(config, "terminal.container_disk")?,
-                persistent: config.bool("terminal.container_persistent")?,
-            },
             ssh: SshKeys {
                 host: config.optional_string("terminal.ssh_host")?,
                 user: config.optional_string("terminal.ssh_user")?,
@@ -190,10 +135,6 @@ fn seconds(count: i64) -> Duration {
     Duration::from_secs(u64::try_from(count).unwrap_or(0))
 }
 
-fn megabytes(config: &Config, key: &str) -> Result<u64, ConfigError> {
-    Ok(u64::try_from(config.integer(key)?).unwrap_or(0))
-}
-
 /// A bad value is not worth failing for: the cap is a convenience.
 fn max_foreground(environment: &Environment) -> Duration {
     let configured = environment.get_non_empty(MAX_FOREGROUND_VARIABLE);
@@ -206,32 +147,6 @@ fn max_foreground(environment: &Environment) -> Duration {
         );
     }
     Duration::from_secs(seconds.unwrap_or(MAX_FOREGROUND))
-}
-
-/// Names must be names; numbers and truth values become text as Python writes them.
-fn literal_variables(config: &Config) -> Result<BTreeMap<String, String>, ConfigError> {
-    let mut variables = BTreeMap::new();
-    for (name, value) in config.map("terminal.docker_env")? {
-        let text = match value {
-            Value::String(text) => text,
-            Value::Number(number) => number.to_string(),
-            Value::Bool(true) => "True".to_owned(),
-            Value::Bool(false) => "False".to_owned(),
-            Value::Null | Value::Array(_) | Value::Object(_) => {
-                tracing::warn!(
-                    name,
-                    "terminal.docker_env: only text, numbers and truth values can be variables"
-                );
-                continue;
-            }
-        };
-        if is_variable_name(&name) {
-            variables.insert(name, text);
-        } else {
-            tracing::warn!(name, "terminal.docker_env: not a variable name");
-        }
-    }
-    Ok(variables)
 }
 
 pub(super) fn is_variable_name(name: &str) -> bool {
