@@ -22,6 +22,7 @@ mod files;
 pub mod local;
 mod path;
 mod sandbox;
+pub mod search;
 pub mod session;
 pub mod settings;
 pub mod target;

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod clarify;
+pub mod files;
 mod memory;
 mod session_search;
 mod skills;

@@ -1,0 +1,327 @@
+//! Searching files that this machine can reach: ripgrep's engine within the
+//! process, so that there is nothing to install and nothing to spawn. Skips
+//! hidden and ignored files, as ripgrep does.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::SystemTime;
+
+use globset::{Glob, GlobMatcher};
+use grep_matcher::Matcher as _;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use ignore::{WalkBuilder, WalkState};
+
+/// More lines than this are counted, not kept.
+const MAX_KEPT: usize = 20_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error("{0}")]
+    Pattern(String),
+    #[error("{0}")]
+    Glob(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct ContentQuery {
+    pub pattern: String,
+    pub file_glob: Option<String>,
+    /// Lines before and after each hit.
+    pub context: usize,
+}
+
+/// One line of a file; context lines are no hits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineHit {
+    pub path: PathBuf,
+    pub line: u64,
+    pub text: String,
+    pub is_match: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContentHits {
+    /// By path, then line.
+    pub lines: Vec<LineHit>,
+    /// Matching lines per file, by path.
+    pub counts: Vec<(PathBuf, usize)>,
+    /// All matching lines, kept or not.
+    pub total: usize,
+}
+
+/// Files whose lines match. Blocks; `cancelled` ends it early.
+pub fn search_content(
+    root: &Path,
+    query: &ContentQuery,
+    cancelled: &AtomicBool,
+) -> Result<ContentHits, SearchError> {
+    let matcher = RegexMatcherBuilder::new()
+        .line_terminator(Some(b'\n'))
+        .build(&query.pattern)
+        .or_else(|_| {
+            RegexMatcherBuilder::new()
+                .multi_line(true)
+                .build(&query.pattern)
+        })
+        .map_err(|error| SearchError::Pattern(error.to_string()))?;
+    // A broken pattern shows before any file is opened.
+    let _ = matcher.is_match(b"");
+    let glob = query.file_glob.as_deref().map(name_glob).transpose()?;
+    let found = Mutex::new(ContentHits::default());
+    let kept = AtomicUsize::new(0);
+    walk(root, cancelled, |path, _| {
+        if glob.as_ref().is_some_and(|glob| !matches_name(glob, path)) {
+            return;
+        }
+        let hits = search_file(path, &matcher, query.context, &kept);
+        if hits.matches > 0
+            && let Ok(mut found) = found.lock()
+        {
+            found.total += hits.matches;
+            found.counts.push((path.to_owned(), hits.matches));
+            found.lines.extend(hits.lines);
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found
+        .lines
+        .sort_by(|a, b| a.path.cmp(&b.path).then(a.line.cmp(&b.line)));
+    found.counts.sort();
+    Ok(found)
+}
+
+/// Files whose base name matches the glob, newest first.
+pub fn search_names(
+    root: &Path,
+    pattern: &str,
+    cancelled: &AtomicBool,
+) -> Result<Vec<PathBuf>, SearchError> {
+    let has_wildcard = pattern.contains(['*', '?', '[', '{']);
+    let glob = name_glob(&if has_wildcard {
+        pattern.to_owned()
+    } else {
+        format!("*{pattern}*")
+    })?;
+    let found = Mutex::new(Vec::new());
+    walk(root, cancelled, |path, modified| {
+        if matches_name(&glob, path)
+            && let Ok(mut found) = found.lock()
+        {
+            found.push((modified(), path.to_owned()));
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+fn walk(
+    root: &Path,
+    cancelled: &AtomicBool,
+    visit: impl Fn(&Path, &dyn Fn() -> SystemTime) + Sync,
+) {
+    let visit = &visit;
+    let threads = std::thread::available_parallelism()
+        .map_or(2, usize::from)
+        .min(8);
+    WalkBuilder::new(root)
+        .threads(threads)
+        .build_parallel()
+        .run(|| {
+            Box::new(move |entry| {
+                if cancelled.load(Ordering::Relaxed) {
+                    return WalkState::Quit;
+                }
+                // What cannot be read is passed over, as ripgrep does.
+                let Ok(entry) = entry else {
+                    return WalkState::Continue;
+                };
+                if entry.file_type().is_some_and(|kind| kind.is_file()) {
+                    let modified = || {
+                        let metadata = entry.metadata().ok();
+                        metadata
+                            .and_then(|m| m.modified().ok())
+                            .unwrap_or(SystemTime::UNIX_EPOCH)
+                    };
+                    visit(entry.path(), &modified);
+                }
+                WalkState::Continue
+            })
+        });
+}
+
+fn name_glob(pattern: &str) -> Result<GlobMatcher, SearchError> {
+    Glob::new(pattern)
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| SearchError::Glob(error.to_string()))
+}
+
+/// A glob with a slash speaks of the path, one without of the name.
+fn matches_name(glob: &GlobMatcher, path: &Path) -> bool {
+    if glob.glob().glob().contains('/') {
+        return glob.is_match(path);
+    }
+    path.file_name().is_some_and(|name| glob.is_match(name))
+}
+
+#[derive(Default)]
+struct FileHits {
+    lines: Vec<LineHit>,
+    matches: usize,
+}
+
+fn search_file(
+    path: &Path,
+    matcher: &RegexMatcher,
+    context: usize,
+    kept: &AtomicUsize,
+) -> FileHits {
+    let mut searcher = SearcherBuilder::new()
+        .binary_detection(BinaryDetection::quit(0))
+        .line_number(true)
+        .before_context(context)
+        .after_context(context)
+        .build();
+    let mut sink = Collect {
+        path,
+        kept,
+        hits: FileHits::default(),
+    };
+    // A file that vanishes or cannot be opened has no hits.
+    let _ = searcher.search_path(matcher, path, &mut sink);
+    sink.hits
+}
+
+struct Collect<'p> {
+    path: &'p Path,
+    kept: &'p AtomicUsize,
+    hits: FileHits,
+}
+
+impl Collect<'_> {
+    fn keep(&mut self, line: Option<u64>, bytes: &[u8], is_match: bool) {
+        if self.kept.fetch_add(1, Ordering::Relaxed) >= MAX_KEPT {
+            return;
+        }
+        let text = String::from_utf8_lossy(bytes)
+            .trim_end_matches(['\n', '\r'])
+            .to_owned();
+        self.hits.lines.push(LineHit {
+            path: self.path.to_owned(),
+            line: line.unwrap_or(0),
+            text,
+            is_match,
+        });
+    }
+}
+
+impl Sink for Collect<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        for (offset, line) in found.lines().enumerate() {
+            self.hits.matches += 1;
+            let number = found.line_number().map(|first| first + offset as u64);
+            self.keep(number, line, true);
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, Self::Error> {
+        self.keep(found.line_number(), found.bytes(), false);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn tree() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &[u8]| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("a.txt", b"foo\nbar\nbaz\n");
+        write("src/b.rs", b"fn foo() {}\n");
+        write(".hidden/c.txt", b"foo\n");
+        write("bin.dat", b"foo\0foo\n");
+        root
+    }
+
+    fn content(root: &Path, pattern: &str, context: usize) -> ContentHits {
+        let query = ContentQuery {
+            pattern: pattern.into(),
+            file_glob: None,
+            context,
+        };
+        search_content(root, &query, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn alternation_finds_lines_in_the_starting_directory() {
+        let root = tree();
+        let hits = content(root.path(), "foo|baz", 0);
+        let lines: Vec<(String, u64)> = hits
+            .lines
+            .iter()
+            .map(|hit| {
+                (
+                    hit.path
+                        .strip_prefix(root.path())
+                        .unwrap()
+                        .display()
+                        .to_string(),
+                    hit.line,
+                )
+            })
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("a.txt".into(), 1),
+                ("a.txt".into(), 3),
+                ("src/b.rs".into(), 1)
+            ]
+        );
+        assert_eq!(hits.total, 3);
+    }
+
+    #[test]
+    fn context_lines_are_no_hits() {
+        let hits = content(tree().path(), "bar", 1);
+        assert_eq!(hits.total, 1);
+        assert_eq!(hits.lines.iter().filter(|hit| !hit.is_match).count(), 2);
+    }
+
+    #[test]
+    fn names_are_found_at_any_depth() {
+        let root = tree();
+        let found = search_names(root.path(), "*.rs", &AtomicBool::new(false)).unwrap();
+        assert_eq!(found, [root.path().join("src/b.rs")]);
+        assert_eq!(
+            search_names(root.path(), "b.", &AtomicBool::new(false))
+                .unwrap()
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_broken_pattern_is_an_error() {
+        let query = ContentQuery {
+            pattern: "(".into(),
+            file_glob: None,
+            context: 0,
+        };
+        assert!(search_content(Path::new("/"), &query, &AtomicBool::new(false)).is_err());
+    }
+}

@@ -1,0 +1,204 @@
+//! What the file tools share: finding the file that a path means, remembering
+//! what was read, and one writer per file.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hermes_sandbox::{FileError, FileKind, Files, SandboxPath, Stat};
+use serde_json::{Map, Value, json};
+
+use super::FileLimits;
+use super::policy::FilePolicy;
+use super::workspace::Workspace;
+
+/// More files than this are not remembered; the oldest are forgotten.
+const REMEMBERED: usize = 2_000;
+
+pub struct FileDesk {
+    pub(super) workspace: Arc<dyn Workspace>,
+    pub(super) policy: Arc<FilePolicy>,
+    pub(super) limits: FileLimits,
+    seen: Mutex<HashMap<SandboxPath, Seen>>,
+    writers: Mutex<HashMap<SandboxPath, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+/// What the model knows of a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) version: Option<Version>,
+    pub(super) whole: bool,
+    /// The last range that was read, and how often in a row.
+    pub(super) range: Option<(usize, usize)>,
+    pub(super) repeats: u32,
+    pub(super) failed_edits: u32,
+    order: u64,
+}
+
+/// Tells two states of a file apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    modified: i128,
+    size: u64,
+}
+
+impl From<&Stat> for Version {
+    fn from(stat: &Stat) -> Self {
+        Self {
+            modified: stat.modified_nanos,
+            size: stat.size,
+        }
+    }
+}
+
+/// A file as the model named it and as it is.
+pub(super) struct Located {
+    pub(super) files: Arc<dyn Files>,
+    pub(super) path: SandboxPath,
+    /// With every link resolved: the rules look at this one.
+    pub(super) real: SandboxPath,
+    pub(super) stat: Option<Stat>,
+    pub(super) warning: Option<String>,
+}
+
+impl FileDesk {
+    pub fn new(workspace: Arc<dyn Workspace>, policy: Arc<FilePolicy>, limits: FileLimits) -> Self {
+        Self {
+            workspace,
+            policy,
+            limits,
+            seen: Mutex::default(),
+            writers: Mutex::default(),
+        }
+    }
+
+    /// Everything that was read counts as unread again: the context was condensed.
+    pub fn forget(&self) {
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    pub(super) async fn locate(&self, text: &str) -> Result<Located, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("path is empty".to_owned());
+        }
+        if text.contains('\0') {
+            return Err("path contains a NUL byte".to_owned());
+        }
+        let files = self.workspace.files().await?;
+        let cwd = self.workspace.cwd().await?;
+        let path = match text.strip_prefix('~') {
+            Some("") => self.workspace.user_home().await?,
+            Some(rest) if rest.starts_with('/') => self
+                .workspace
+                .user_home()
+                .await?
+                .join(rest.trim_start_matches('/')),
+            _ => cwd.join(text),
+        };
+        let real = files.resolve(&path).await.map_err(|error| plain(&error))?;
+        let stat = files.stat(&path).await.map_err(|error| plain(&error))?;
+        let outside = !text.starts_with(['/', '~']) && path.below(&cwd).is_none();
+        let warning =
+            outside.then(|| format!("'{text}' leads out of the working directory to {path}"));
+        Ok(Located {
+            files,
+            path,
+            real,
+            stat,
+            warning,
+        })
+    }
+
+    /// Held while a file is read, changed and written back.
+    pub(super) fn writer(&self, path: &SandboxPath) -> Arc<tokio::sync::Mutex<()>> {
+        let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        if writers.len() > REMEMBERED {
+            writers.retain(|_, lock| Arc::strong_count(lock) > 1);
+        }
+        Arc::clone(writers.entry(path.clone()).or_default())
+    }
+
+    pub(super) fn recall(&self, path: &SandboxPath) -> Seen {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.get(path).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn remember(&self, path: &SandboxPath, change: impl FnOnce(&mut Seen)) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = seen.values().map(|entry| entry.order).max().unwrap_or(0) + 1;
+        let entry = seen.entry(path.clone()).or_default();
+        change(entry);
+        entry.order = order;
+        if seen.len() > REMEMBERED
+            && let Some(oldest) = seen
+                .iter()
+                .min_by_key(|(_, e)| e.order)
+                .map(|(p, _)| p.clone())
+        {
+            seen.remove(&oldest);
+        }
+    }
+
+    /// What the model should know before it trusts its own picture of the file.
+    pub(super) fn staleness(&self, located: &Located) -> Option<String> {
+        let known = self.recall(&located.real);
+        let stat = located.stat.as_ref()?;
+        match known.version {
+            Some(version) if version != Version::from(stat) => Some(
+                "the file changed since you read it; your picture of it may be out of date"
+                    .to_owned(),
+            ),
+            Some(_) if !known.whole => Some("you have read only a part of this file".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Notes the state after a write of our own.
+    pub(super) async fn wrote(&self, located: &Located) {
+        if let Ok(Some(stat)) = located.files.stat(&located.path).await {
+            self.remember(&located.real, |seen| {
+                *seen = Seen {
+                    version: Some(Version::from(&stat)),
+                    whole: true,
+                    ..Seen::default()
+                };
+            });
+        }
+    }
+}
+
+impl Located {
+    /// An existing regular file, or the sentence that says what it is instead.
+    pub(super) fn regular(&self) -> Result<&Stat, String> {
+        match &self.stat {
+            None => Err(format!("File not found: {}", self.path)),
+            Some(stat) => match stat.kind {
+                FileKind::File => Ok(stat),
+                FileKind::Directory => Err(format!(
+                    "{} is a directory; list it with search_files (target 'files') or `ls`",
+                    self.path
+                )),
+                FileKind::Link | FileKind::Other => Err(format!(
+                    "{} is a device, pipe or socket, not a file",
+                    self.path
+                )),
+            },
+        }
+    }
+}
+
+/// An error of the sandbox as the model reads it.
+pub(super) fn plain(error: &FileError) -> String {
+    error.to_string()
+}
+
+/// The result object, with what is to be warned about.
+pub(super) fn with_warnings(mut result: Map<String, Value>, warnings: Vec<String>) -> Value {
+    if !warnings.is_empty() {
+        result.insert("_warning".to_owned(), json!(warnings.join("; ")));
+    }
+    Value::Object(result)
+}

@@ -1,0 +1,319 @@
+//! `patch`: one edit by quotation, or a patch of several files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use hermes_sandbox::{MAX_READ, NewFileMode};
+use hermes_types::{ToolOutput, ToolSpec};
+use serde_json::{Map, Value, json};
+use similar::TextDiff;
+
+use super::desk::{FileDesk, Located, plain, with_warnings};
+use super::lint;
+use super::read::{error, output, similar_files};
+use crate::builtin::arguments::{flag, text};
+use crate::patch::{self as engine, EditError, FileChange, Scope, Strategy};
+use crate::tool::{Tool, ToolContext};
+
+pub struct PatchTool {
+    desk: Arc<FileDesk>,
+}
+
+impl PatchTool {
+    pub fn new(desk: Arc<FileDesk>) -> Self {
+        Self { desk }
+    }
+
+    async fn replace(&self, arguments: &Value) -> Result<Value, Value> {
+        let need = |key: &str| {
+            text(arguments, key).ok_or_else(|| {
+                error(format!(
+                    "{key} is missing (mode 'replace' needs path, old_string and new_string)"
+                ))
+            })
+        };
+        let (path, old, new) = (need("path")?, need("old_string")?, need("new_string")?);
+        let located = self.desk.locate(path).await.map_err(error)?;
+        self.desk
+            .may_write(&located, flag(arguments, "cross_profile"))
+            .map_err(error)?;
+        if located.stat.is_none() {
+            let mut result = error(format!("File not found: {}", located.path));
+            let similar = similar_files(&located).await;
+            if !similar.is_empty() {
+                result["similar_files"] = json!(similar);
+            }
+            return Err(result);
+        }
+        located.regular().map_err(error)?;
+        let writer = self.desk.writer(&located.real);
+        let _turn = writer.lock().await;
+        let before = read_text(&located).await.map_err(error)?;
+        let scope = if flag(arguments, "replace_all") {
+            Scope::All
+        } else {
+            Scope::One
+        };
+        let edit = match engine::replace(&before, old, new, scope) {
+            Ok(edit) => edit,
+            Err(reason) => return Err(self.refused(&located, &reason)),
+        };
+        let stale = self
+            .desk
+            .staleness(&located)
+            .filter(|_| edit.strategy != Strategy::Exact);
+        write_checked(&located, &edit.text).await.map_err(error)?;
+        self.desk.wrote(&located).await;
+
+        let lint = lint::check(
+            &*self.desk.workspace,
+            &located.path,
+            Some(&before),
+            &edit.text,
+        )
+        .await;
+        let mut result = Map::new();
+        result.insert("success".into(), json!(true));
+        result.insert(
+            "diff".into(),
+            json!(unified(located.path.as_str(), &before, &edit.text)),
+        );
+        result.insert("files_modified".into(), json!([located.path.as_str()]));
+        result.insert("lint".into(), lint);
+        result.insert("resolved_path".into(), json!(located.path.as_str()));
+        let mut warnings: Vec<String> = located.warning.clone().into_iter().collect();
+        warnings.extend(stale);
+        note_strategy(&mut result, &mut warnings, edit.strategy);
+        Ok(with_warnings(result, warnings))
+    }
+
+    /// Repeated failures on one file get plainer advice.
+    fn refused(&self, located: &Located, reason: &EditError) -> Value {
+        self.desk
+            .remember(&located.real, |seen| seen.failed_edits += 1);
+        let failures = self.desk.recall(&located.real).failed_edits;
+        let hint = if failures >= 3 {
+            "this is the third failed edit of this file: read it again with read_file, then quote it exactly, or write it whole with write_file"
+        } else {
+            "read the file around the place and quote it exactly"
+        };
+        json!({ "error": reason.to_string(), "_hint": hint })
+    }
+
+    async fn apply(&self, arguments: &Value) -> Result<Value, Value> {
+        let Some(source) = text(arguments, "patch") else {
+            return Err(error(
+                "patch is missing (mode 'patch' needs the text of the patch)",
+            ));
+        };
+        let operations = engine::parse(source).map_err(|e| error(e.to_string()))?;
+        let mut paths: Vec<&str> = operations.iter().flat_map(|o| o.paths()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let mut located: BTreeMap<String, Located> = BTreeMap::new();
+        for path in &paths {
+            let place = self.desk.locate(path).await.map_err(error)?;
+            self.desk
+                .may_write(&place, flag(arguments, "cross_profile"))
+                .map_err(error)?;
+            located.insert((*path).to_owned(), place);
+        }
+        // In sorted order, so that two patches never wait for each other.
+        let writers: Vec<_> = located
+            .values()
+            .map(|place| self.desk.writer(&place.real))
+            .collect();
+        let mut turns = Vec::new();
+        for (index, writer) in writers.iter().enumerate() {
+            if !writers[..index]
+                .iter()
+                .any(|earlier| Arc::ptr_eq(earlier, writer))
+            {
+                turns.push(writer.lock().await);
+            }
+        }
+        let mut contents: BTreeMap<&str, Result<Option<String>, String>> = BTreeMap::new();
+        for (path, place) in &located {
+            let content = match &place.stat {
+                None => Ok(None),
+                Some(_) => read_text(place).await.map(Some),
+            };
+            contents.insert(path, content);
+        }
+        let changes = engine::apply(&operations, |path| {
+            contents.get(path).cloned().unwrap_or(Ok(None))
+        })
+        .map_err(|e| error(e.to_string()))?;
+        let done = carry_out(&changes, &located).await;
+        if let Err(reason) = done {
+            return Err(error(reason));
+        }
+        Ok(self.report(&changes, &located).await)
+    }
+
+    async fn report(&self, changes: &[FileChange], located: &BTreeMap<String, Located>) -> Value {
+        let mut result = Map::new();
+        let mut warnings = Vec::new();
+        let (mut diff, mut lints) = (String::new(), Map::new());
+        let mut by_kind: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for change in changes {
+            let Some(place) = located.get(&change.path) else {
+                continue;
+            };
+            let path = place.path.to_string();
+            let before = change.before.as_deref().unwrap_or_default();
+            let after = change.after.as_deref().unwrap_or_default();
+            diff.push_str(&unified(&path, before, after));
+            let kind = match (&change.before, &change.after) {
+                (None, _) => "files_created",
+                (_, None) => "files_deleted",
+                _ => "files_modified",
+            };
+            if change.after.is_some() {
+                let known = change.before.as_deref();
+                let found = lint::check(&*self.desk.workspace, &place.path, known, after).await;
+                lints.insert(path.clone(), found);
+                self.desk.wrote(place).await;
+            }
+            by_kind.entry(kind).or_default().push(path);
+            warnings.extend(place.warning.clone());
+            note_strategy(&mut result, &mut warnings, change.strategy);
+        }
+        result.insert("success".into(), json!(true));
+        result.insert("diff".into(), json!(diff));
+        for kind in ["files_modified", "files_created", "files_deleted"] {
+            result.insert(kind.into(), json!(by_kind.remove(kind).unwrap_or_default()));
+        }
+        result.insert("lint".into(), Value::Object(lints));
+        with_warnings(result, warnings)
+    }
+}
+
+impl Tool for PatchTool {
+    fn name(&self) -> &str {
+        "patch"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "patch".into(),
+            description: "Edit files. Mode 'replace': find old_string in one file and put new_string in its place; quote enough lines to make it unique. Mode 'patch': several files at once, all or nothing, in the form\n*** Begin Patch\n*** Update File: path\n@@ line above @@\n context\n-old\n+new\n*** Add File: path\n+line\n*** Delete File: path\n*** Move File: a -> b\n*** End Patch".into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "mode": {"type": "string", "enum": ["replace", "patch"], "description": "One edit, or a patch of several files", "default": "replace"},
+                    "path": {"type": "string", "description": "replace: the file"},
+                    "old_string": {"type": "string", "description": "replace: the text to find, as it stands in the file"},
+                    "new_string": {"type": "string", "description": "replace: the text to put there; empty deletes"},
+                    "replace_all": {"type": "boolean", "description": "replace: every place instead of exactly one", "default": false},
+                    "patch": {"type": "string", "description": "patch: the text of the patch"},
+                    "cross_profile": {"type": "boolean", "description": "Allow a write into another profile's skills, plugins, cron or memories. Only when the user asked for it", "default": false}
+                },
+                "required": ["mode"]
+            }),
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        _context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let mode = match text(&arguments, "mode") {
+                // A patch without a mode can mean nothing else.
+                None if arguments.get("patch").is_some() => "patch",
+                None => "replace",
+                Some(mode) => mode,
+            };
+            output(match mode {
+                "replace" => self.replace(&arguments).await,
+                "patch" => self.apply(&arguments).await,
+                other => Err(error(format!(
+                    "unknown mode '{other}': use 'replace' or 'patch'"
+                ))),
+            })
+        })
+    }
+}
+
+async fn read_text(located: &Located) -> Result<String, String> {
+    let stat = located.regular()?;
+    if stat.size > MAX_READ {
+        return Err(format!(
+            "{} has {} bytes, too many to edit here",
+            located.path, stat.size
+        ));
+    }
+    let bytes = located
+        .files
+        .read(&located.path, 0, MAX_READ)
+        .await
+        .map_err(|e| plain(&e))?;
+    String::from_utf8(bytes)
+        .map_err(|_| format!("{} is not UTF-8 text; edit it with a script", located.path))
+}
+
+/// Writes and reads back: what is reported as done is on disk.
+async fn write_checked(located: &Located, text: &str) -> Result<(), String> {
+    let bytes = text.as_bytes().to_vec();
+    located
+        .files
+        .write(&located.path, bytes, NewFileMode::Ordinary)
+        .await
+        .map_err(|e| plain(&e))?;
+    let back = located
+        .files
+        .read(&located.path, 0, MAX_READ)
+        .await
+        .map_err(|e| plain(&e))?;
+    if back != text.as_bytes() {
+        return Err(format!(
+            "{} was changed by somebody else while it was written; read it again",
+            located.path
+        ));
+    }
+    Ok(())
+}
+
+/// New contents first, removals last: an error half-way loses nothing.
+async fn carry_out(
+    changes: &[FileChange],
+    located: &BTreeMap<String, Located>,
+) -> Result<(), String> {
+    for change in changes {
+        if let (Some(place), Some(text)) = (located.get(&change.path), &change.after) {
+            write_checked(place, text).await?;
+        }
+    }
+    for change in changes {
+        if let (Some(place), None) = (located.get(&change.path), &change.after) {
+            place
+                .files
+                .remove(&place.path)
+                .await
+                .map_err(|e| plain(&e))?;
+        }
+    }
+    Ok(())
+}
+
+fn unified(path: &str, before: &str, after: &str) -> String {
+    let path = path.trim_start_matches('/');
+    TextDiff::from_lines(before, after)
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .to_string()
+}
+
+fn note_strategy(result: &mut Map<String, Value>, warnings: &mut Vec<String>, strategy: Strategy) {
+    if strategy != Strategy::Exact {
+        result.insert("match_strategy".into(), json!(strategy.as_str()));
+        warnings.push(format!(
+            "the quoted text did not match exactly ({}); check the diff",
+            strategy.as_str()
+        ));
+    }
+}

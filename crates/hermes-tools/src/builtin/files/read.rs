@@ -1,0 +1,266 @@
+//! `read_file`: numbered lines of a text file, a piece at a time.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use hermes_sandbox::{FileKind, MAX_READ};
+use hermes_types::{Redaction, ToolOutput, ToolSpec, redact};
+use serde_json::{Map, Value, json};
+
+use super::desk::{FileDesk, Located, Version, plain, with_warnings};
+use crate::builtin::arguments::{number, required};
+use crate::patch::ratio;
+use crate::tool::{Tool, ToolContext};
+
+/// Files that are no text, whatever their first bytes look like.
+const BINARY: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "bmp", "ico", "webp", "tif", "tiff", "heic", "avif", "mp4", "mkv",
+    "mov", "avi", "webm", "mp3", "wav", "ogg", "flac", "m4a", "aac", "zip", "tar", "gz", "tgz",
+    "bz2", "xz", "7z", "rar", "zst", "exe", "dll", "so", "dylib", "o", "a", "obj", "lib", "class",
+    "jar", "wasm", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "ttf", "otf", "woff",
+    "woff2", "eot", "pyc", "pyo", "db", "sqlite", "sqlite3", "psd", "ai", "sketch", "fig", "dat",
+    "data", "lockb", "bin", "iso", "img",
+];
+const PICTURES: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff", "ico",
+];
+
+pub struct ReadFileTool {
+    desk: Arc<FileDesk>,
+}
+
+impl ReadFileTool {
+    pub fn new(desk: Arc<FileDesk>) -> Self {
+        Self { desk }
+    }
+
+    async fn read(&self, arguments: &Value) -> Result<Value, Value> {
+        let path = required(arguments, "path").map_err(error)?;
+        let located = self.desk.locate(path).await.map_err(error)?;
+        if let Some(reason) = self.desk.policy.refuses_read(&located.real) {
+            return Err(error(reason));
+        }
+        if located.stat.is_none() {
+            return Err(not_found(&located).await);
+        }
+        let stat = located.regular().map_err(error)?;
+        let name = located.path.file_name().unwrap_or_default();
+        let extension = name
+            .rsplit_once('.')
+            .map(|(_, e)| e.to_ascii_lowercase())
+            .unwrap_or_default();
+        if BINARY.contains(&extension.as_str()) {
+            let picture = PICTURES.contains(&extension.as_str());
+            return Err(json!({
+                "error": format!("Binary file: {} ({} bytes) cannot be shown as text", located.path, stat.size),
+                "is_binary": true, "is_image": picture, "file_size": stat.size,
+            }));
+        }
+        let most = self.desk.limits.max_lines.max(1) as u64;
+        let offset = number(arguments, "offset", 1, 1, u64::MAX) as usize;
+        let limit = number(arguments, "limit", 500, 1, most) as usize;
+        if let Some(answer) = self.repeated(&located, (offset, limit)) {
+            return answer;
+        }
+        let version = Version::from(stat);
+        let bytes = located
+            .files
+            .read(&located.path, 0, MAX_READ)
+            .await
+            .map_err(|e| error(plain(&e)))?;
+        if stat.size > MAX_READ {
+            return Err(json!({
+                "error": format!("{} has {} bytes, more than can be read at once; use the terminal (`sed -n`, `grep`) for a part of it", located.path, stat.size),
+                "file_size": stat.size,
+            }));
+        }
+        let page = self.page(&located, &bytes, offset, limit)?;
+        let whole = page.get("truncated") == Some(&json!(false)) && offset == 1;
+        self.desk.remember(&located.real, |seen| {
+            let same = seen.range == Some((offset, limit)) && seen.version == Some(version);
+            seen.repeats = if same { seen.repeats + 1 } else { 0 };
+            seen.whole = whole || (seen.whole && seen.version == Some(version));
+            seen.version = Some(version);
+            seen.range = Some((offset, limit));
+        });
+        let warnings = located.warning.clone().into_iter().collect();
+        Ok(with_warnings(page, warnings))
+    }
+
+    /// The same piece of an unchanged file is not sent twice.
+    fn repeated(&self, located: &Located, range: (usize, usize)) -> Option<Result<Value, Value>> {
+        let seen = self.desk.recall(&located.real);
+        let version = located.stat.as_ref().map(Version::from);
+        if seen.range != Some(range) || seen.version != version {
+            return None;
+        }
+        self.desk.remember(&located.real, |seen| seen.repeats += 1);
+        if seen.repeats >= 1 {
+            return Some(Err(json!({
+                "error": format!("BLOCKED: you have read this part of {} already and it has not changed; use what you have", located.path),
+                "path": located.path.as_str(), "already_read": true,
+            })));
+        }
+        Some(Ok(json!({
+            "status": "unchanged",
+            "message": "the file has not changed since you read this part of it; the content is above",
+            "path": located.path.as_str(), "dedup": true, "content_returned": false,
+        })))
+    }
+
+    fn page(
+        &self,
+        located: &Located,
+        bytes: &[u8],
+        offset: usize,
+        limit: usize,
+    ) -> Result<Map<String, Value>, Value> {
+        if is_binary(bytes) {
+            return Err(json!({
+                "error": format!("Binary file: {} ({} bytes) cannot be shown as text", located.path, bytes.len()),
+                "is_binary": true, "is_image": false, "file_size": bytes.len(),
+            }));
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        let total = lines.len();
+        let end = (offset - 1).saturating_add(limit).min(total);
+        let start = (offset - 1).min(end);
+        let mut content = String::new();
+        for (index, line) in lines[start..end].iter().enumerate() {
+            if index > 0 {
+                content.push('\n');
+            }
+            content.push_str(&format!("{}|{}", start + index + 1, self.shortened(line)));
+        }
+        let content = redact(&content, Redaction::Code).into_owned();
+        if content.chars().count() > self.desk.limits.max_read_chars {
+            return Err(json!({
+                "error": format!("that part has more than {} characters; ask for fewer lines with limit", self.desk.limits.max_read_chars),
+                "total_lines": total, "file_size": bytes.len(),
+            }));
+        }
+        let truncated = end < total;
+        let mut result = Map::new();
+        result.insert("content".into(), json!(content));
+        result.insert("total_lines".into(), json!(total));
+        result.insert("file_size".into(), json!(bytes.len()));
+        result.insert("truncated".into(), json!(truncated));
+        result.insert("is_binary".into(), json!(false));
+        result.insert("is_image".into(), json!(false));
+        if truncated {
+            let hint = format!(
+                "Use offset={} to continue reading (showing {}-{end} of {total} lines)",
+                end + 1,
+                start + 1
+            );
+            result.insert("hint".into(), json!(hint));
+        }
+        Ok(result)
+    }
+
+    fn shortened(&self, line: &str) -> String {
+        let most = self.desk.limits.max_line_length;
+        match line.char_indices().nth(most) {
+            Some((cut, _)) => format!("{}... [truncated]", &line[..cut]),
+            None => line.to_owned(),
+        }
+    }
+}
+
+impl Tool for ReadFileTool {
+    fn name(&self) -> &str {
+        "read_file"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read_file".into(),
+            description: "Read a text file with line numbers. Prefer this to cat, head or tail. Large files come in pieces: go on with offset.".into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Absolute, relative to the working directory, or ~/…"},
+                    "offset": {"type": "integer", "description": "First line to show", "default": 1, "minimum": 1},
+                    "limit": {"type": "integer", "description": "How many lines", "default": 500, "maximum": 2000}
+                },
+                "required": ["path"]
+            }),
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        _context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move { output(self.read(&arguments).await) })
+    }
+
+    fn result_limit(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// A NUL byte, or mostly control characters at the beginning.
+fn is_binary(bytes: &[u8]) -> bool {
+    if bytes.contains(&0) {
+        return true;
+    }
+    let head = &bytes[..bytes.len().min(1000)];
+    let control =
+        |byte: &&u8| **byte < 32 && !matches!(**byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b);
+    head.iter().filter(control).count() * 10 > head.len() * 3
+}
+
+async fn not_found(located: &Located) -> Value {
+    let similar = similar_files(located).await;
+    let mut result = json!({ "error": format!("File not found: {}", located.path) });
+    if !similar.is_empty() {
+        result["similar_files"] = json!(similar);
+    }
+    result
+}
+
+/// Up to five names of the same directory that look alike.
+pub(super) async fn similar_files(located: &Located) -> Vec<String> {
+    let (Some(parent), Some(name)) = (located.path.parent(), located.path.file_name()) else {
+        return Vec::new();
+    };
+    let Ok(entries) = located.files.list(&parent).await else {
+        return Vec::new();
+    };
+    let mut scored: Vec<(f64, String)> = entries
+        .into_iter()
+        .filter(|entry| entry.kind != FileKind::Other)
+        .take(5_000)
+        .map(|entry| {
+            (
+                ratio(&entry.name.to_lowercase(), &name.to_lowercase()),
+                entry.name,
+            )
+        })
+        .filter(|(score, _)| *score >= 0.5)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    scored
+        .into_iter()
+        .take(5)
+        .map(|(_, name)| parent.join(&name).to_string())
+        .collect()
+}
+
+pub(super) fn error(message: impl Into<String>) -> Value {
+    json!({ "error": message.into() })
+}
+
+pub(super) fn output(result: Result<Value, Value>) -> ToolOutput {
+    match result {
+        Ok(value) => ToolOutput::json(&value),
+        Err(value) => ToolOutput {
+            failed: true,
+            ..ToolOutput::json(&value)
+        },
+    }
+}

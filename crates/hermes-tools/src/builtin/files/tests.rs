@@ -1,0 +1,390 @@
+//! The tools on this machine's files, and searches through a sandbox's own programs.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use hermes_sandbox::local::LocalFiles;
+use hermes_sandbox::{Files, MountMap, SandboxPath};
+use hermes_types::SessionId;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::tool::{ToolContext, Unattended, Unheard};
+
+/// A directory as a sandbox; `reachable` says whether this machine sees its files.
+struct Folder {
+    root: SandboxPath,
+    reachable: bool,
+}
+
+impl Workspace for Folder {
+    fn files(&self) -> BoxFuture<'_, Result<Arc<dyn Files>, String>> {
+        Box::pin(async { Ok(Arc::new(LocalFiles::default()) as Arc<dyn Files>) })
+    }
+
+    fn cwd(&self) -> BoxFuture<'_, Result<SandboxPath, String>> {
+        Box::pin(async { Ok(self.root.clone()) })
+    }
+
+    fn user_home(&self) -> BoxFuture<'_, Result<SandboxPath, String>> {
+        Box::pin(async { Ok(self.root.join("home")) })
+    }
+
+    fn mounts(&self) -> MountMap {
+        if self.reachable {
+            MountMap::same_machine()
+        } else {
+            MountMap::default()
+        }
+    }
+
+    fn run_script(
+        &self,
+        script: String,
+        timeout: Duration,
+    ) -> BoxFuture<'_, Result<ScriptOutput, String>> {
+        Box::pin(async move {
+            let command = hermes_process::Command::new("sh").arg("-c").arg(script);
+            let limits = hermes_process::Limits::seconds(timeout.as_secs());
+            let done = hermes_process::output(command, limits)
+                .await
+                .map_err(|e| e.to_string())?;
+            let mut output = done.stdout;
+            output.extend(done.stderr);
+            Ok(ScriptOutput {
+                exit_code: done.exit.shell_code(),
+                output,
+            })
+        })
+    }
+}
+
+struct Bench {
+    directory: tempfile::TempDir,
+    registry: Registry,
+}
+
+impl Bench {
+    fn new(reachable: bool) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = SandboxPath::absolute(directory.path().to_str().unwrap()).unwrap();
+        let policy = FilePolicy {
+            hermes_homes: vec![root.join(".hermes")],
+            active_home: Some(root.join(".hermes")),
+            user_home: Some(root.join("home")),
+            safe_root: None,
+        };
+        let workspace: Arc<dyn Workspace> = Arc::new(Folder { root, reachable });
+        let mut registry = Registry::new();
+        add_file_tools(
+            &mut registry,
+            &workspace,
+            &Arc::new(policy),
+            FileLimits::default(),
+        );
+        Self {
+            directory,
+            registry,
+        }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let context = ToolContext {
+            session: SessionId::new("s"),
+            task: "default".into(),
+            call_id: "c".into(),
+            cancel: CancellationToken::new(),
+            asker: Arc::new(Unattended),
+            events: Arc::new(Unheard),
+        };
+        let output = self
+            .registry
+            .get(tool)
+            .unwrap()
+            .call(&context, arguments)
+            .await;
+        let mut values = serde_json::Deserializer::from_str(&output.text).into_iter::<Value>();
+        let value = values.next().unwrap().unwrap();
+        assert_eq!(output.failed, value.get("error").is_some(), "{value}");
+        value
+    }
+}
+
+fn failure(value: &Value) -> &str {
+    value["error"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no error in {value}"))
+}
+
+#[tokio::test]
+async fn a_file_is_read_in_numbered_pieces() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "one\ntwo\nthree\n");
+    let page = bench
+        .call("read_file", json!({"path": "a.txt", "limit": 2}))
+        .await;
+    assert_eq!(page["content"], "1|one\n2|two");
+    assert_eq!(
+        (&page["total_lines"], &page["truncated"]),
+        (&json!(3), &json!(true))
+    );
+    assert!(page["hint"].as_str().unwrap().contains("offset=3"));
+    let rest = bench
+        .call("read_file", json!({"path": "a.txt", "offset": 3}))
+        .await;
+    assert_eq!(
+        (&rest["content"], &rest["truncated"]),
+        (&json!("3|three"), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn an_unchanged_piece_is_not_sent_twice() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "one\n");
+    let read = || bench.call("read_file", json!({"path": "a.txt"}));
+    assert_eq!(read().await["content"], "1|one");
+    assert_eq!(read().await["status"], "unchanged");
+    assert!(failure(&read().await).starts_with("BLOCKED"));
+    bench.put("a.txt", "changed\n");
+    assert_eq!(read().await["content"], "1|changed");
+}
+
+#[tokio::test]
+async fn what_is_no_text_file_is_said_so() {
+    let bench = Bench::new(true);
+    bench.put("nul.txt", b"a\0b");
+    bench.put("picture.png", b"x");
+    bench.put("near.txt", "x");
+    bench.put("dir/x", "x");
+    assert!(failure(&bench.call("read_file", json!({"path": "nul.txt"})).await).contains("Binary"));
+    assert_eq!(
+        bench
+            .call("read_file", json!({"path": "picture.png"}))
+            .await["is_image"],
+        true
+    );
+    assert!(failure(&bench.call("read_file", json!({"path": "dir"})).await).contains("directory"));
+    let missing = bench.call("read_file", json!({"path": "neat.txt"})).await;
+    assert!(
+        missing["similar_files"][0]
+            .as_str()
+            .unwrap()
+            .ends_with("near.txt"),
+        "{missing}"
+    );
+    nix::unistd::mkfifo(&bench.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(failure(&bench.call("read_file", json!({"path": "pipe"})).await).contains("pipe"));
+    assert!(
+        failure(&bench.call("read_file", json!({"path": "/dev/zero"})).await).contains("device")
+    );
+}
+
+#[tokio::test]
+async fn secrets_in_files_are_masked_and_key_files_refused() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "key = sk-abcdefghijklmnop3456\n");
+    bench.put(".env", "A=1");
+    std::os::unix::fs::symlink(bench.path(".env"), bench.path("link.txt")).unwrap();
+    assert_eq!(
+        bench.call("read_file", json!({"path": "a.txt"})).await["content"],
+        "1|key = sk-abc...3456"
+    );
+    assert!(
+        failure(&bench.call("read_file", json!({"path": "link.txt"})).await).contains("denied")
+    );
+}
+
+#[tokio::test]
+async fn new_files_have_ordinary_modes_and_old_ones_keep_theirs() {
+    let bench = Bench::new(true);
+    let made = bench
+        .call("write_file", json!({"path": "x/y/new.txt", "content": "a"}))
+        .await;
+    assert_eq!(
+        (&made["bytes_written"], &made["dirs_created"]),
+        (&json!(1), &json!(true))
+    );
+    let mode = |name: &str| bench.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("x/y/new.txt") & 0o600, 0o600);
+    assert_ne!(mode("x/y/new.txt") & 0o044, 0);
+    bench.put("run.sh", "x");
+    std::fs::set_permissions(bench.path("run.sh"), std::fs::Permissions::from_mode(0o751)).unwrap();
+    std::os::unix::fs::symlink(bench.path("run.sh"), bench.path("link")).unwrap();
+    bench
+        .call("write_file", json!({"path": "link", "content": "true\n"}))
+        .await;
+    assert_eq!(
+        (bench.text("run.sh").as_str(), mode("run.sh")),
+        ("true\n", 0o751)
+    );
+    assert!(bench.path("link").is_symlink());
+}
+
+#[tokio::test]
+async fn line_endings_and_the_mark_survive_a_write() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "\u{feff}one\r\ntwo\r\n");
+    bench
+        .call(
+            "write_file",
+            json!({"path": "a.txt", "content": "three\nfour\n"}),
+        )
+        .await;
+    assert_eq!(bench.text("a.txt"), "\u{feff}three\r\nfour\r\n");
+}
+
+#[tokio::test]
+async fn protected_files_are_not_written_under_any_name() {
+    let bench = Bench::new(true);
+    bench.put("home/.ssh/config", "x");
+    std::os::unix::fs::symlink(bench.path("home/.ssh/config"), bench.path("innocent")).unwrap();
+    for path in [
+        "~/.ssh/config",
+        "innocent",
+        ".hermes/config.yaml",
+        "/etc/hosts",
+    ] {
+        let refused = bench
+            .call("write_file", json!({"path": path, "content": "y"}))
+            .await;
+        assert!(
+            failure(&refused).starts_with("Write denied"),
+            "{path}: {refused}"
+        );
+    }
+    let moved = bench
+        .call("patch", json!({"mode": "patch", "patch": "*** Add File: a\n+x\n*** Move File: innocent -> b\n"}))
+        .await;
+    assert!(failure(&moved).starts_with("Write denied"), "{moved}");
+    assert!(!bench.path("a").exists());
+}
+
+#[tokio::test]
+async fn an_edit_shows_its_diff_and_checks_the_file() {
+    let bench = Bench::new(true);
+    bench.put("a.json", "{\n  \"a\": 1\n}\n");
+    let edit = |old: &str, new: &str| {
+        bench.call(
+            "patch",
+            json!({"mode": "replace", "path": "a.json", "old_string": old, "new_string": new}),
+        )
+    };
+    let good = edit("1", "2").await;
+    assert_eq!(
+        (&good["success"], &good["lint"]["status"]),
+        (&json!(true), &json!("ok"))
+    );
+    assert!(good["diff"].as_str().unwrap().contains("+  \"a\": 2"));
+    let bad = edit("2", "2,").await;
+    assert_eq!(bad["lint"]["status"], "error");
+    for _ in 0..2 {
+        assert!(failure(&edit("nope", "x").await).starts_with("Could not find a match"));
+    }
+    assert!(
+        edit("nope", "x").await["_hint"]
+            .as_str()
+            .unwrap()
+            .contains("third")
+    );
+}
+
+#[tokio::test]
+async fn a_patch_of_several_files_is_all_or_nothing() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "one\n\ntwo\n");
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n\n-two\n+TWO\n*** Add File: b.txt\n+new\n*** End Patch";
+    let bad = format!("{patch}\n*** Delete File: missing.txt\n");
+    let refused = bench
+        .call("patch", json!({"mode": "patch", "patch": bad}))
+        .await;
+    assert!(failure(&refused).contains("no files were modified"));
+    assert!(!bench.path("b.txt").exists());
+    let done = bench
+        .call("patch", json!({"mode": "patch", "patch": patch}))
+        .await;
+    assert_eq!(done["files_created"].as_array().unwrap().len(), 1, "{done}");
+    assert_eq!(
+        (bench.text("a.txt").as_str(), bench.text("b.txt").as_str()),
+        ("one\n\nTWO\n", "new\n")
+    );
+}
+
+#[tokio::test]
+async fn searches_agree_wherever_they_run() {
+    for reachable in [true, false] {
+        let bench = Bench::new(reachable);
+        bench.put("src/a.rs", "fn foo() {}\nfn bar() {}\n");
+        bench.put("src/b.txt", "foo|bar\n");
+        bench.put(".hidden/c.rs", "foo\n");
+        let hits = bench
+            .call("search_files", json!({"pattern": "foo|bar"}))
+            .await;
+        assert_eq!(hits["total_count"], 3, "{hits}");
+        assert!(
+            hits["matches"][0]["path"]
+                .as_str()
+                .unwrap()
+                .ends_with("/src/a.rs"),
+            "{hits}"
+        );
+        assert_eq!(hits["matches"][1]["line"], 2);
+        let counts = bench
+            .call(
+                "search_files",
+                json!({"pattern": "foo", "output_mode": "count", "file_glob": "*.rs"}),
+            )
+            .await;
+        assert_eq!(counts["counts"].as_object().unwrap().len(), 1, "{counts}");
+        let names = bench
+            .call(
+                "search_files",
+                json!({"pattern": "*.rs", "target": "files"}),
+            )
+            .await;
+        assert_eq!(names["total_count"], 1, "{names}");
+        let none = bench.call("search_files", json!({"pattern": "zzz"})).await;
+        assert_eq!(none["total_count"], 0, "{none}");
+        let broken = bench.call("search_files", json!({"pattern": "("})).await;
+        assert!(failure(&broken).starts_with("Search failed"), "{broken}");
+        let missing = bench
+            .call("search_files", json!({"pattern": "a", "path": "nowhere"}))
+            .await;
+        assert!(failure(&missing).starts_with("Path not found"));
+    }
+}
+
+#[tokio::test]
+async fn results_come_in_pages() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "x\n".repeat(7));
+    let page = bench
+        .call(
+            "search_files",
+            json!({"pattern": "x", "limit": 3, "offset": 3}),
+        )
+        .await;
+    assert_eq!(
+        (&page["matches"][0]["line"], &page["truncated"]),
+        (&json!(4), &json!(true))
+    );
+}

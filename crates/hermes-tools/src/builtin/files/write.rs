@@ -1,0 +1,163 @@
+//! `write_file`: a file as a whole.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use hermes_sandbox::{FileKind, MAX_READ, NewFileMode};
+use hermes_types::{ToolOutput, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use super::desk::{FileDesk, Located, plain, with_warnings};
+use super::lint;
+use super::read::{error, output};
+use crate::builtin::arguments::flag;
+use crate::tool::{Tool, ToolContext};
+
+pub struct WriteFileTool {
+    desk: Arc<FileDesk>,
+}
+
+impl WriteFileTool {
+    pub fn new(desk: Arc<FileDesk>) -> Self {
+        Self { desk }
+    }
+
+    async fn write(&self, arguments: &Value) -> Result<Value, Value> {
+        let path = word(arguments, "path")?;
+        let content = word(arguments, "content")?;
+        if content.contains("\"status\":\"unchanged\"") && content.contains("\"dedup\":true") {
+            return Err(error(
+                "that content is a message of read_file, not the file; read the part you need with another offset or limit",
+            ));
+        }
+        let located = self.desk.locate(path).await.map_err(error)?;
+        self.desk
+            .may_write(&located, flag(arguments, "cross_profile"))
+            .map_err(error)?;
+        if located
+            .stat
+            .as_ref()
+            .is_some_and(|stat| stat.kind != FileKind::File)
+        {
+            return Err(error(located.regular().err().unwrap_or_default()));
+        }
+        let writer = self.desk.writer(&located.real);
+        let _turn = writer.lock().await;
+        let mut warnings: Vec<String> = located.warning.clone().into_iter().collect();
+        warnings.extend(self.desk.staleness(&located));
+        let before = existing_text(&located).await?;
+        let dirs_created = missing_parent(&located).await;
+        let bytes = in_the_style_of(before.as_deref(), content).into_bytes();
+        let written = bytes.len();
+        located
+            .files
+            .write(&located.path, bytes, NewFileMode::Ordinary)
+            .await
+            .map_err(|e| error(plain(&e)))?;
+        self.desk.wrote(&located).await;
+        let lint = lint::check(
+            &*self.desk.workspace,
+            &located.path,
+            before.as_deref(),
+            content,
+        )
+        .await;
+        let mut result = Map::new();
+        result.insert("bytes_written".into(), json!(written));
+        result.insert("dirs_created".into(), json!(dirs_created));
+        result.insert("lint".into(), lint);
+        result.insert("resolved_path".into(), json!(located.path.as_str()));
+        result.insert("files_modified".into(), json!([located.path.as_str()]));
+        Ok(with_warnings(result, warnings))
+    }
+}
+
+impl FileDesk {
+    /// The rules, for the file behind every link.
+    pub(super) fn may_write(&self, located: &Located, cross_profile: bool) -> Result<(), String> {
+        if let Some(reason) = self.policy.refuses_write(&located.real) {
+            return Err(reason);
+        }
+        match self.policy.crosses_profiles(&located.real) {
+            Some(reason) if !cross_profile => Err(reason),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Tool for WriteFileTool {
+    fn name(&self) -> &str {
+        "write_file"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "write_file".into(),
+            description: "Write a whole file, replacing what was there; missing directories are made. For a change to an existing file use patch.".into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Absolute, relative to the working directory, or ~/…"},
+                    "content": {"type": "string", "description": "The complete new content"},
+                    "cross_profile": {"type": "boolean", "description": "Allow a write into another profile's skills, plugins, cron or memories. Only when the user asked for it", "default": false}
+                },
+                "required": ["path", "content"]
+            }),
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        _context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move { output(self.write(&arguments).await) })
+    }
+}
+
+fn word<'a>(arguments: &'a Value, key: &str) -> Result<&'a str, Value> {
+    match arguments.get(key) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(error(format!("{key} must be a string, not {other}"))),
+        None => Err(error(format!("{key} is missing"))),
+    }
+}
+
+/// What stands there now, when it is text of a size that can be compared.
+pub(super) async fn existing_text(located: &Located) -> Result<Option<String>, Value> {
+    match &located.stat {
+        Some(stat) if stat.size <= MAX_READ => {
+            let bytes = located
+                .files
+                .read(&located.path, 0, MAX_READ)
+                .await
+                .map_err(|e| error(plain(&e)))?;
+            Ok(String::from_utf8(bytes).ok())
+        }
+        _ => Ok(None),
+    }
+}
+
+async fn missing_parent(located: &Located) -> bool {
+    match located.path.parent() {
+        Some(parent) => matches!(located.files.stat(&parent).await, Ok(None)),
+        None => false,
+    }
+}
+
+/// Windows line endings and a byte-order mark stay with the file.
+fn in_the_style_of(before: Option<&str>, content: &str) -> String {
+    let Some(before) = before else {
+        return content.to_owned();
+    };
+    let mut out = content.to_owned();
+    let breaks = before.matches('\n').count();
+    let windows = breaks > 0 && before.matches("\r\n").count() == breaks;
+    if windows && !content.contains("\r\n") {
+        out = out.replace('\n', "\r\n");
+    }
+    if before.starts_with('\u{feff}') && !out.starts_with('\u{feff}') {
+        out.insert(0, '\u{feff}');
+    }
+    out
+}
