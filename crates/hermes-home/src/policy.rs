@@ -11,7 +11,7 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown, lchown};
 use std::path::Path;
 
 use crate::{Environment, FileMode, Home, HomeError, env};
@@ -139,6 +139,20 @@ impl FilePolicy {
     pub fn adopt(&self, path: &Path) {
         if self.uid.is_some() || self.gid.is_some() {
             let _ = chown(path, self.uid, self.gid);
+        }
+    }
+
+    /// The same for everything below a directory.
+    pub(crate) fn adopt_tree(&self, path: &Path) {
+        if self.uid.is_none() && self.gid.is_none() {
+            return;
+        }
+        let _ = lchown(path, self.uid, self.gid);
+        if path.is_symlink() {
+            return;
+        }
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            self.adopt_tree(&entry.path());
         }
     }
 

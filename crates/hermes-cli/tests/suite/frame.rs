@@ -78,6 +78,31 @@ fn a_config_option_without_a_value_is_a_usage_error() {
 }
 
 #[test]
+fn a_config_key_can_be_set_for_one_run_on_any_verb() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", "terminal:\n  backend: ssh\n");
+    for words in [
+        "status --json -c terminal.backend=docker",
+        "-c terminal.backend=docker status --json",
+        "status -cterminal.backend=docker --json",
+        "status --json --config terminal.backend=docker",
+        "status --json -c terminal.backend=local -c terminal.backend=docker",
+    ] {
+        let status: serde_json::Value =
+            serde_json::from_str(&scratch.ok(words.split(' '))).unwrap();
+        assert_eq!(status["terminal"]["backend"], "docker", "{words}");
+    }
+    let stderr = scratch.fails(1, ["status", "-c", "terminal.backed=docker"]);
+    assert!(
+        stderr.contains("terminal.backend"),
+        "no suggestion: {stderr}"
+    );
+    let stderr = scratch.fails(1, ["status", "-c", "terminal.timeout=soon"]);
+    assert!(stderr.contains("terminal.timeout"), "{stderr}");
+    assert_eq!(scratch.read("config.yaml"), "terminal:\n  backend: ssh\n");
+}
+
+#[test]
 fn output_that_cannot_be_written_is_a_failure() {
     let scratch = Scratch::new();
     let full = std::fs::File::options()

@@ -20,9 +20,19 @@ fn check(name: &str, expected: &str) {
         std::fs::write(&path, expected).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
+    // The first difference says enough; two whole pages say nothing.
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (written, expected) = (lines(&written), lines(expected));
+    let same = written
+        .iter()
+        .zip(&expected)
+        .take_while(|(left, right)| left == right)
+        .count();
     assert_eq!(
-        written, expected,
-        "docs/reference/{name} is stale: run `{UPDATE}=1 cargo test -p hermes-cli --test all reference`"
+        (written.get(same), written.len()),
+        (expected.get(same), expected.len()),
+        "docs/reference/{name} is stale from line {}: run `{UPDATE}=1 cargo test -p hermes-cli --test all reference`",
+        same + 1
     );
 }
 

@@ -72,7 +72,7 @@ impl Profiles<'_> {
             Permissions::from_mode(self.policy.directory_mode()),
         )
         .map_err(HomeError::io("protect", staging.path()))?;
-        self.policy.adopt(staging.path());
+        self.policy.adopt_tree(staging.path());
         let staged = staging.keep();
         if let Err(error) = fs::rename(&staged, &target) {
             let _ = fs::remove_dir_all(&staged);

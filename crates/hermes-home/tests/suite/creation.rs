@@ -1,7 +1,9 @@
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use hermes_home::profile::{Contents, NewProfile, Profiles};
 use hermes_home::{DIRECTORIES, FilePolicy, Home, HomeError, env};
+use hermes_types::ProfileName;
 use pretty_assertions::assert_eq;
 
 use super::{Scratch, environment, mode};
@@ -37,6 +39,37 @@ fn the_mode_of_directories_can_be_chosen_and_beats_the_umask() {
     let scratch = Scratch::with(&[(env::HOME_MODE, "0775")]);
     scratch.home.ensure(&scratch.policy).unwrap();
     assert_eq!(mode(scratch.home.path()), 0o775);
+}
+
+#[test]
+fn what_root_creates_can_belong_to_somebody_else() {
+    let scratch = Scratch::with(&[(env::UID, "4711"), (env::GID, "4712")]);
+    scratch.home.ensure(&scratch.policy).unwrap();
+    let profiles = Profiles::new(&scratch.home, &scratch.policy);
+    let new = NewProfile {
+        name: ProfileName::parse("a").unwrap(),
+        contents: Contents::Empty,
+        bundled_skills: false,
+    };
+    let profile = profiles.create(&new, &|_, _| unreachable!()).unwrap();
+    // Anybody but root cannot give files away, and that is no failure.
+    let me = fs::metadata(scratch.directory.path()).unwrap();
+    let expected = if nix::unistd::geteuid().is_root() {
+        (4711, 4712)
+    } else {
+        (me.uid(), me.gid())
+    };
+    for path in [
+        scratch.home.path().to_owned(),
+        scratch.home.join("logs/curator"),
+        scratch.home.join("SOUL.md"),
+        profile.path().to_owned(),
+        profile.join(".no-bundled-skills"),
+        profile.join("workspace"),
+    ] {
+        let owner = fs::metadata(&path).unwrap();
+        assert_eq!((owner.uid(), owner.gid()), expected, "{}", path.display());
+    }
 }
 
 #[test]
