@@ -1,6 +1,8 @@
 //! Reading the two files of a home, with places for everything that is wrong.
 
-use std::io;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use hermes_home::{Environment, FileMode, FilePolicy, Home, write_atomic};
@@ -25,18 +27,37 @@ pub(crate) fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotE
     Ok(dotenv)
 }
 
-/// The text of `config.yaml`; a missing file is an empty one.
-pub(crate) fn read_file(file: &Path) -> Result<String, ConfigError> {
-    let bytes = match std::fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) => {
-            return Err(ConfigError::Unreadable {
-                file: file.to_owned(),
-                error,
-            });
+/// More than any person writes; what is larger is not a configuration.
+const LARGEST: u64 = 16 << 20;
+
+/// The bytes of a file; a missing one is empty. A pipe is not waited for.
+pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>, ConfigError> {
+    let read = || -> io::Result<Vec<u8>> {
+        let kind = fs::metadata(file)?.file_type();
+        if kind.is_fifo() || kind.is_socket() {
+            return Err(io::Error::other("it is a pipe, not a file"));
         }
+        let mut bytes = Vec::new();
+        fs::File::open(file)?
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(io::Error::other("it is larger than 16 MiB"));
+        }
+        Ok(bytes)
     };
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        outcome => outcome.map_err(|error| ConfigError::Unreadable {
+            file: file.to_owned(),
+            error,
+        }),
+    }
+}
+
+/// The text of `config.yaml`.
+pub(crate) fn read_file(file: &Path) -> Result<String, ConfigError> {
+    let bytes = read_bytes(file)?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;

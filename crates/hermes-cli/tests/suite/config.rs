@@ -275,6 +275,20 @@ fn a_directory_in_the_place_of_a_file_is_said() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let scratch = Scratch::new();
+    scratch.write("note", "");
+    let made = std::process::Command::new("mkfifo")
+        .arg(scratch.home().join("config.yaml"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let stderr = scratch.fails(1, ["config", "set", "a", "1"]);
+    assert!(stderr.contains("it is a pipe"), "{stderr}");
+    assert_eq!(scratch.run(["config", "show"]).code, 0);
+}
+
+#[test]
 fn keys_that_nothing_reads_are_set_and_flagged() {
     let scratch = Scratch::new();
     let ran = scratch.run(["config", "set", "terminal.bakend", "docker"]);

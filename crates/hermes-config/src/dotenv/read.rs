@@ -1,6 +1,5 @@
 //! Reading `.env` into variables.
 
-use std::io;
 use std::path::Path;
 
 use hermes_home::Environment;
@@ -8,6 +7,7 @@ use hermes_home::Environment;
 use super::interpolate::interpolate;
 use super::{parse, repair};
 use crate::error::ConfigError;
+use crate::files::read_bytes;
 
 /// What `.env` says.
 #[derive(Clone, Debug, Default)]
@@ -25,16 +25,7 @@ pub struct DotEnv {
 /// Reads the file; a missing one is empty. The file is not changed: whoever may
 /// write it can take [`DotEnv::repaired`].
 pub fn read(file: &Path, process: &Environment) -> Result<DotEnv, ConfigError> {
-    let bytes = match std::fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(DotEnv::default()),
-        Err(error) => {
-            return Err(ConfigError::Unreadable {
-                file: file.to_owned(),
-                error,
-            });
-        }
-    };
+    let bytes = read_bytes(file)?;
     Ok(read_text(&decode(bytes), process))
 }
 

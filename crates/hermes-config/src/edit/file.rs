@@ -12,7 +12,7 @@ use super::{Refusal, set, unset};
 use crate::dotenv;
 use crate::error::ConfigError;
 use crate::expand::expand;
-use crate::files::{read_file, read_map};
+use crate::files::{read_bytes, read_file, read_map};
 use crate::layers::at;
 
 /// One change to `config.yaml`.
@@ -88,11 +88,7 @@ pub fn change_dotenv(
     let policy = writable(home, environment)?;
     let file = home.env_file();
     let _lock = lock(home, "config.yaml.lock")?;
-    let bytes = match fs::read(&file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(ConfigError::Unreadable { file, error }),
-    };
+    let bytes = read_bytes(&file)?;
     // A file in an older encoding keeps it: every byte is one character.
     let (before, older) = match String::from_utf8(bytes) {
         Ok(text) => (text, false),

@@ -42,7 +42,7 @@ pub(super) const KEYS: &[Key] = &[
     text("memory.provider", "", "external memory; empty means the built-in files"),
     with("memory.nudge_interval", Type::Integer, Default::Integer(10), "turns without a note after which the model is reminded; 0 never"),
     map("honcho", "settings of the Honcho memory"),
-    list("skills.external_dirs", &[], "further directories with skills"),
+    list("skills.external_dirs", &[], "further directories with skills").live(),
     flag("skills.template_vars", true, "fill in variables in skill texts"),
     flag("skills.inline_shell", false, "run commands embedded in skill texts"),
     int("skills.inline_shell_timeout", 10, "seconds for such a command"),
