@@ -21,13 +21,15 @@ pub mod docker;
 mod files;
 pub mod local;
 mod path;
+mod run;
 mod sandbox;
 pub mod search;
 pub mod session;
 pub mod settings;
 pub mod target;
 
-pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};
+pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, ShellFiles, Stat};
 pub use path::{HostPath, Mount, MountMap, SandboxPath};
+pub use run::{ScriptError, ScriptOutcome, run_script};
 pub use sandbox::{Sandbox, SandboxParts};
 pub use target::{Control, EndError, Exit, Launch, LaunchError, Running, Shell, Stdin, Target};

@@ -4,6 +4,7 @@
 mod suite {
     mod background;
     mod docker;
+    mod files;
     mod session_ends;
     mod session_output;
     mod session_state;

@@ -14,8 +14,9 @@ use bytes::Bytes;
 use tokio::sync::{Notify, Semaphore};
 
 use super::entry::Entry;
+use crate::run::{ScriptOutcome, run_script};
 use crate::session::quote;
-use crate::target::{Exit, Launch, Shell, Stdin, Target};
+use crate::target::{Shell, Stdin, Target};
 
 /// Most that one look reads of a log.
 const READ: u64 = 256 << 10;
@@ -72,8 +73,8 @@ pub(super) async fn start(
     shell: Shell,
 ) -> Result<InsideHandle, String> {
     let text = start_script(&base, script, shell);
-    let (output, exit) = run(&*target, text.into_bytes(), Stdin::Null).await?;
-    let text = String::from_utf8_lossy(&output);
+    let answer = run(&*target, text, Stdin::Null).await?;
+    let text = String::from_utf8_lossy(&answer.output);
     let pid = text
         .lines()
         .rev()
@@ -82,8 +83,8 @@ pub(super) async fn start(
     match pid {
         Some(pid) => Ok(InsideHandle::new(target, base, pid)),
         None => Err(format!(
-            "it was not started ({}): {}",
-            describe(&exit),
+            "it was not started (exit code {}): {}",
+            answer.code,
             text.trim()
         )),
     }
@@ -188,42 +189,13 @@ echo "left $_h_found"
     )
 }
 
-async fn run(
-    target: &dyn Target,
-    script: Vec<u8>,
-    stdin: Stdin,
-) -> Result<(Vec<u8>, Exit), String> {
-    let mut launch = Launch::new(script, Shell::Sh);
-    launch.stdin = stdin;
-    let work = async {
-        let mut running = target
-            .launch(launch)
-            .await
-            .map_err(|error| error.to_string())?;
-        let mut bytes = Vec::new();
-        while let Some(chunk) = running.output.recv().await {
-            // A look is bounded by its script; anything longer is not ours.
-            if bytes.len() < 4 * READ as usize {
-                bytes.extend_from_slice(&chunk);
-            }
-        }
-        let exit = running.exit.await;
-        match exit {
-            Exit::Lost(reason) => Err(reason),
-            exit => Ok((bytes, exit)),
-        }
-    };
-    tokio::time::timeout(PATIENCE, work)
-        .await
-        .map_err(|_| format!("no answer within {} s", PATIENCE.as_secs()))?
-}
+/// A look is bounded by its script; anything longer is not ours.
+const MAX_ANSWER: usize = 2 * READ as usize;
 
-fn describe(exit: &Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("exit code {code}"),
-        Exit::Signal(signal) => format!("signal {signal}"),
-        Exit::Lost(reason) => reason.clone(),
-    }
+async fn run(target: &dyn Target, script: String, stdin: Stdin) -> Result<ScriptOutcome, String> {
+    run_script(target, script, stdin, MAX_ANSWER, PATIENCE)
+        .await
+        .map_err(|error| error.to_string())
 }
 
 impl InsideHandle {
@@ -249,11 +221,11 @@ impl InsideHandle {
 
     async fn look(&self) -> Result<Look, String> {
         let offset = self.offset.load(Ordering::SeqCst);
-        let script = look_script(&self.base, offset).into_bytes();
-        let (bytes, exit) = run(&*self.target, script, Stdin::Null).await?;
+        let answer = run(&*self.target, look_script(&self.base, offset), Stdin::Null).await?;
+        let bytes = answer.output;
         let header = bytes.iter().position(|byte| *byte == b'\n');
         let Some(header) = header else {
-            return Err(format!("no answer ({})", describe(&exit)));
+            return Err(format!("no answer (exit code {})", answer.code));
         };
         let line = String::from_utf8_lossy(&bytes[..header]).into_owned();
         let (state, size) = line.split_once(' ').unwrap_or((line.as_str(), "0"));
@@ -324,17 +296,12 @@ impl InsideHandle {
     async fn remove_files(&self) {
         let base = quote(&self.base);
         let script = format!("b={base}; rm -f \"$b.log\" \"$b.pid\" \"$b.exit\" \"$b.in\"");
-        let _ = run(&*self.target, script.into_bytes(), Stdin::Null).await;
+        let _ = run(&*self.target, script, Stdin::Null).await;
     }
 
     pub(super) async fn kill(&self) -> Result<(), String> {
-        let (bytes, exit) = run(
-            &*self.target,
-            kill_script(&self.base).into_bytes(),
-            Stdin::Null,
-        )
-        .await?;
-        let text = String::from_utf8_lossy(&bytes);
+        let answer = run(&*self.target, kill_script(&self.base), Stdin::Null).await?;
+        let text = String::from_utf8_lossy(&answer.output);
         match text
             .lines()
             .rev()
@@ -342,10 +309,10 @@ impl InsideHandle {
         {
             Some("0") => Ok(()),
             Some(count) => Err(format!("{count} processes could not be ended")),
-            None if exit == Exit::Code(0) => Ok(()),
+            None if answer.code == 0 => Ok(()),
             None => Err(format!(
-                "the kill failed ({}): {}",
-                describe(&exit),
+                "the kill failed (exit code {}): {}",
+                answer.code,
                 text.trim()
             )),
         }
@@ -355,14 +322,9 @@ impl InsideHandle {
         let base = quote(&self.base);
         // The wrapper keeps the pipe open, so this does not wait for a reader.
         let script = format!("[ -p {base}.in ] && cat >{base}.in");
-        let (_, exit) = run(
-            &*self.target,
-            script.into_bytes(),
-            Stdin::Bytes(bytes.to_vec()),
-        )
-        .await?;
-        match exit {
-            Exit::Code(0) => Ok(()),
+        let answer = run(&*self.target, script, Stdin::Bytes(bytes.to_vec())).await?;
+        match answer.code {
+            0 => Ok(()),
             _ => Err("its standard input is closed".to_owned()),
         }
     }
@@ -370,9 +332,9 @@ impl InsideHandle {
     pub(super) async fn close(&self) -> Result<(), String> {
         let base = quote(&self.base);
         let script = format!("read -r p <{base}.pid && kill -USR1 \"$p\"");
-        let (_, exit) = run(&*self.target, script.into_bytes(), Stdin::Null).await?;
-        match exit {
-            Exit::Code(0) => Ok(()),
+        let answer = run(&*self.target, script, Stdin::Null).await?;
+        match answer.code {
+            0 => Ok(()),
             _ => Err("it has ended".to_owned()),
         }
     }

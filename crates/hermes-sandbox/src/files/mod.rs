@@ -1,11 +1,15 @@
 //! Files of the sandbox as bytes, without a shell between: facts and contents come
 //! from where the file is, never from a path of the same name elsewhere.
 
+mod shell;
+
 use std::io;
 
 use futures_util::future::BoxFuture;
 
 use crate::path::SandboxPath;
+
+pub use shell::ShellFiles;
 
 /// More than this is not read into memory in one piece.
 pub const MAX_READ: u64 = 64 << 20;

@@ -1,0 +1,328 @@
+//! Files of any target that runs scripts: one script per operation, paths and
+//! contents passed so that no shell interprets them.
+//!
+//! Every script first says on one line how it went (`ok`, or the name of an
+//! error), then gives its bytes. Only what POSIX shells and busybox have is used.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};
+use crate::path::SandboxPath;
+use crate::run::run_script;
+use crate::session::quote;
+use crate::target::{Stdin, Target};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Room for the first line and for listings beyond the largest file.
+const EXTRA: usize = 64 << 10;
+
+/// Most of a listing.
+const MAX_LISTING: usize = 16 << 20;
+
+#[derive(Clone)]
+pub struct ShellFiles {
+    target: Arc<dyn Target>,
+}
+
+/// Says what is wrong with `$p`, from the words of the failed program when the
+/// file system itself does not tell.
+const WHY: &str = r#"
+why() {
+  if [ -n "${1-}" ]; then case $1 in
+    *'No space left'*) echo full; exit 0 ;;
+    *'Read-only file system'*) echo readonly; exit 0 ;;
+    *'ot a directory'*) echo notdir; exit 0 ;;
+    *'oo many levels'*) echo loop; exit 0 ;;
+  esac; fi
+  if [ -d "$p" ]; then echo isdir
+  elif [ ! -e "$p" ] && [ ! -L "$p" ] && [ -z "${writing-}" ]; then echo missing
+  else echo denied; fi
+  exit 0
+}
+"#;
+
+impl ShellFiles {
+    pub fn new(target: Arc<dyn Target>) -> Self {
+        Self { target }
+    }
+
+    /// The bytes after `ok`.
+    async fn ask(
+        &self,
+        path: &SandboxPath,
+        script: &str,
+        stdin: Stdin,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, FileError> {
+        let text = format!("p={}\n{WHY}{script}", quote(path.as_str()));
+        let outcome = run_script(&*self.target, text, stdin, max_bytes + EXTRA, PATIENCE)
+            .await
+            .map_err(|error| FileError::Unavailable(error.to_string()))?;
+        let end = outcome.output.iter().position(|byte| *byte == b'\n');
+        let (word, rest) = match end {
+            Some(end) => (&outcome.output[..end], &outcome.output[end + 1..]),
+            None => (&outcome.output[..], &[][..]),
+        };
+        let kind = match word {
+            b"ok" => return Ok(rest.to_vec()),
+            b"missing" => io::ErrorKind::NotFound,
+            b"denied" => io::ErrorKind::PermissionDenied,
+            b"isdir" => io::ErrorKind::IsADirectory,
+            b"notdir" => io::ErrorKind::NotADirectory,
+            b"full" => io::ErrorKind::StorageFull,
+            b"readonly" => io::ErrorKind::ReadOnlyFilesystem,
+            b"loop" => io::ErrorKind::InvalidInput,
+            _ => {
+                let said = String::from_utf8_lossy(&outcome.output);
+                let said: String = said.trim().chars().take(300).collect();
+                return Err(FileError::Io {
+                    path: path.clone(),
+                    source: io::Error::other(format!("{said} (exit code {})", outcome.code)),
+                });
+            }
+        };
+        Err(FileError::Io {
+            path: path.clone(),
+            source: kind.into(),
+        })
+    }
+}
+
+impl Files for ShellFiles {
+    fn stat<'a>(&'a self, path: &'a SandboxPath) -> BoxFuture<'a, Result<Option<Stat>, FileError>> {
+        let script = "s=$(stat -L -c '%f %s %Y %d %i %y' -- \"$p\" 2>&1) || why \"$s\"\necho ok\nprintf '%s' \"$s\"\n";
+        Box::pin(async move {
+            match self.ask(path, script, Stdin::Null, 4096).await {
+                Ok(line) => parse_stat(&String::from_utf8_lossy(&line))
+                    .map(Some)
+                    .ok_or_else(|| FileError::Unavailable("`stat` answered oddly".to_owned())),
+                Err(error) if error.is_not_found() => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+        offset: u64,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Vec<u8>, FileError>> {
+        let limit = limit.min(MAX_READ);
+        // Counting from the end of a pipe is slow; a file that is read from its
+        // beginning needs no `tail`.
+        let reading = if offset == 0 {
+            format!("head -c {limit} <\"$p\"")
+        } else {
+            format!("tail -c +{} <\"$p\" | head -c {limit}", offset + 1)
+        };
+        Box::pin(async move {
+            let script = format!(
+                "[ -d \"$p\" ] && why\n[ -r \"$p\" ] || why\necho ok\n{reading} 2>/dev/null\n"
+            );
+            let max = usize::try_from(limit).unwrap_or(usize::MAX);
+            self.ask(path, &script, Stdin::Null, max).await
+        })
+    }
+
+    fn write<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+        contents: Vec<u8>,
+        mode: NewFileMode,
+    ) -> BoxFuture<'a, Result<(), FileError>> {
+        let fresh = match mode {
+            NewFileMode::Ordinary => "chmod $(printf %o $((0666 & ~$(umask)))) \"$t\"",
+            NewFileMode::Private => ":",
+        };
+        Box::pin(async move {
+            let script = format!(
+                r#"writing=1
+n=0
+while [ -L "$p" ]; do
+  l=$(readlink -- "$p"; echo x); l=${{l%?x}}
+  case $l in /*) p=$l ;; *) p=${{p%/*}}/$l ;; esac
+  n=$((n + 1)); [ $n -gt 40 ] && {{ echo loop; exit 0; }}
+done
+[ -d "$p" ] && why
+d=${{p%/*}}
+e=$(mkdir -p -- "${{d:-/}}" 2>&1) || why "$e"
+if [ -e "$p" ] && [ ! -f "$p" ]; then e=$(cat 2>&1 >"$p") || why "$e"; echo ok; exit 0; fi
+t=$(mktemp "$d/.hermes-tmp.XXXXXX" 2>&1) || why "$t"
+e=$(cat 2>&1 >"$t") || {{ rm -f -- "$t"; why "$e"; }}
+if [ -e "$p" ]; then
+  chown "$(stat -c %u:%g -- "$p")" "$t" 2>/dev/null
+  chmod "$(stat -c %a -- "$p")" "$t"
+else
+  {fresh}
+fi
+e=$(mv -f -- "$t" "$p" 2>&1) || {{ rm -f -- "$t"; why "$e"; }}
+echo ok
+"#
+            );
+            self.ask(path, &script, Stdin::Bytes(contents), 0).await?;
+            Ok(())
+        })
+    }
+
+    fn list<'a>(&'a self, path: &'a SandboxPath) -> BoxFuture<'a, Result<Vec<Entry>, FileError>> {
+        let script = r#"[ -e "$p" ] || why
+[ -d "$p" ] || { echo notdir; exit 0; }
+cd -- "$p" 2>/dev/null && [ -r . ] || { echo denied; exit 0; }
+echo ok
+for f in * .*; do
+  case $f in .|..) continue ;; esac
+  if [ -L "$f" ]; then k=l; elif [ -d "$f" ]; then k=d; elif [ -f "$f" ]; then k=f
+  elif [ -e "$f" ]; then k=o; else continue; fi
+  printf '%s%s\000' $k "$f"
+done
+"#;
+        Box::pin(async move {
+            let bytes = self.ask(path, script, Stdin::Null, MAX_LISTING).await?;
+            let mut entries: Vec<Entry> = bytes
+                .split(|byte| *byte == 0)
+                .filter_map(|entry| entry.split_first())
+                .map(|(kind, name)| Entry {
+                    name: String::from_utf8_lossy(name).into_owned(),
+                    kind: match kind {
+                        b'd' => FileKind::Directory,
+                        b'l' => FileKind::Link,
+                        b'f' => FileKind::File,
+                        _ => FileKind::Other,
+                    },
+                })
+                .collect();
+            entries.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(entries)
+        })
+    }
+
+    fn resolve<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+    ) -> BoxFuture<'a, Result<SandboxPath, FileError>> {
+        // What does not exist yet is appended to what does.
+        let script = r#"rest=
+while ! e=$(readlink -f -- "${p:-/}" 2>/dev/null && echo x); do
+  [ -n "$p" ] || { echo loop; exit 0; }
+  rest=/${p##*/}$rest; p=${p%/*}
+done
+echo ok
+e=${e%?x}
+[ "$e" = / ] && [ -n "$rest" ] && e=
+printf '%s' "$e$rest"
+"#;
+        Box::pin(async move {
+            let bytes = self.ask(path, script, Stdin::Null, 64 << 10).await?;
+            std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(SandboxPath::absolute)
+                .ok_or_else(|| FileError::Io {
+                    path: path.clone(),
+                    source: io::Error::new(io::ErrorKind::InvalidData, "the name is not UTF-8"),
+                })
+        })
+    }
+
+    fn create_directories<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+    ) -> BoxFuture<'a, Result<(), FileError>> {
+        let script = "writing=1\ne=$(mkdir -p -- \"$p\" 2>&1) || why \"$e\"\necho ok\n";
+        Box::pin(async move {
+            self.ask(path, script, Stdin::Null, 0).await?;
+            Ok(())
+        })
+    }
+
+    fn remove<'a>(&'a self, path: &'a SandboxPath) -> BoxFuture<'a, Result<(), FileError>> {
+        let script = "[ -L \"$p\" ] || [ ! -d \"$p\" ] || why\n[ -e \"$p\" ] || [ -L \"$p\" ] || why\ne=$(rm -f -- \"$p\" 2>&1) || why \"$e\"\necho ok\n";
+        Box::pin(async move {
+            self.ask(path, script, Stdin::Null, 0).await?;
+            Ok(())
+        })
+    }
+
+    fn rename<'a>(
+        &'a self,
+        from: &'a SandboxPath,
+        to: &'a SandboxPath,
+    ) -> BoxFuture<'a, Result<(), FileError>> {
+        let script = format!(
+            "[ -e \"$p\" ] || [ -L \"$p\" ] || why\nt={}\n[ -d \"$t\" ] && [ ! -d \"$p\" ] && {{ echo isdir; exit 0; }}\ne=$(mv -f -- \"$p\" \"$t\" 2>&1) || why \"$e\"\necho ok\n",
+            quote(to.as_str())
+        );
+        Box::pin(async move {
+            self.ask(from, &script, Stdin::Null, 0).await?;
+            Ok(())
+        })
+    }
+}
+
+/// `%f %s %Y %d %i %y`: mode in hex, size, seconds, device, inode, and the time once
+/// more as text, which alone may have a fraction.
+fn parse_stat(line: &str) -> Option<Stat> {
+    let mut words = line.trim().splitn(6, ' ');
+    let mode = u32::from_str_radix(words.next()?, 16).ok()?;
+    let size = words.next()?.parse().ok()?;
+    let seconds: i128 = words.next()?.parse().ok()?;
+    let device = words.next()?.parse().ok()?;
+    let inode = words.next()?.parse().ok()?;
+    let nanos = words
+        .next()
+        .and_then(|text| text.split_once('.'))
+        .map(|(_, fraction)| {
+            let digits: String = fraction
+                .chars()
+                .take_while(char::is_ascii_digit)
+                .take(9)
+                .collect();
+            format!("{digits:0<9}").parse().unwrap_or(0)
+        })
+        .unwrap_or(0_i128);
+    let kind = match mode & 0o170_000 {
+        0o100_000 => FileKind::File,
+        0o040_000 => FileKind::Directory,
+        0o120_000 => FileKind::Link,
+        _ => FileKind::Other,
+    };
+    Some(Stat {
+        kind,
+        size,
+        mode: mode & 0o7777,
+        modified_nanos: seconds * 1_000_000_000 + nanos,
+        id: (device, inode),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn stat_lines_of_both_families_are_read() {
+        let gnu = "81a4 12 1700000000 2049 77 2023-11-14 22:13:20.123456789 +0000";
+        assert_eq!(
+            parse_stat(gnu),
+            Some(Stat {
+                kind: FileKind::File,
+                size: 12,
+                mode: 0o644,
+                modified_nanos: 1_700_000_000_123_456_789,
+                id: (2049, 77)
+            })
+        );
+        let busybox = "41ed 4096 1700000000 2049 78 2023-11-14 22:13:20";
+        assert_eq!(
+            parse_stat(busybox).map(|stat| stat.kind),
+            Some(FileKind::Directory)
+        );
+        assert_eq!(parse_stat("nonsense"), None);
+    }
+}
