@@ -2,19 +2,54 @@
 //! database, a prompt, limits. Nothing is looked up.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hermes_home::Clock;
 use hermes_llm::{Effort, Model};
 use hermes_tools::limits::Spill;
 use hermes_tools::{Registry, StateHandle, TodoList};
-use hermes_types::SessionId;
+use hermes_types::{Cost, CostStatus, SessionId, Usage};
 
 use crate::compress::CompressionOptions;
 use crate::guardrails::GuardrailLimits;
 use crate::prompt::Prompt;
 use crate::spend::Spend;
+
+/// Counts what others consume on this conversation's account.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Arc<Mutex<(Usage, Cost)>>);
+
+impl Tally {
+    pub fn add(&self, usage: Usage, cost: Cost) {
+        let mut total = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        total.0 += usage;
+        total.1 = sum(total.1, cost);
+    }
+
+    /// Everything since it was last taken.
+    pub fn take(&self) -> (Usage, Cost) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Money adds up; what is known least decides how sure the sum is.
+pub(crate) fn sum(one: Cost, other: Cost) -> Cost {
+    use CostStatus::{Actual, Estimated, Included, Unknown};
+    let nothing = |cost: &Cost| cost.status == Unknown && cost.usd == 0.0;
+    let status = match (one.status, other.status) {
+        (_, status) if nothing(&one) => status,
+        (status, _) if nothing(&other) => status,
+        (Unknown, _) | (_, Unknown) => Unknown,
+        (Estimated, _) | (_, Estimated) => Estimated,
+        (Actual, _) | (_, Actual) => Actual,
+        (Included, Included) => Included,
+    };
+    Cost {
+        usd: one.usd + other.usd,
+        status,
+    }
+}
 
 /// Shared by all turns of a conversation and, with changes, by its subagents.
 #[derive(Clone)]
@@ -29,6 +64,8 @@ pub struct Setup {
     pub spend: Spend,
     /// The list that the `todo` tool keeps, for summaries.
     pub todos: Option<TodoList>,
+    /// What subagents of the running turn consumed.
+    pub delegated: Tally,
     /// Puts results that are too long where tools can read them.
     pub spill: Option<Arc<dyn Spill>>,
     pub options: Options,

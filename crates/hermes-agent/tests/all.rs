@@ -10,6 +10,7 @@ mod suite {
     mod answers;
     mod compression;
     mod control;
+    mod delegate;
     mod persistence;
     mod prompt;
     mod spend;

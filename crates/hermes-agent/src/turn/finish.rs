@@ -89,7 +89,9 @@ impl End {
 }
 
 impl Agent {
-    pub(super) fn outcome(&self, end: End, turn: Running) -> TurnOutcome {
+    pub(super) fn outcome(&self, end: End, mut turn: Running) -> TurnOutcome {
+        let (usage, cost) = self.setup.delegated.take();
+        turn.add(usage, cost);
         let mut answer = end.answer;
         if self.setup.options.completion_explainer
             && end.reason == StopReason::Partial

@@ -12,11 +12,12 @@ mod result;
 mod words;
 
 use hermes_tools::StateError;
-use hermes_types::{Content, Cost, CostStatus, Message, Role, TurnEvent, TurnOutcome, Usage};
+use hermes_types::{Content, Cost, Message, Role, TurnEvent, TurnOutcome, Usage};
 
 use crate::agent::Agent;
 use crate::guardrails::Guardrails;
 use crate::repair::closest_tool;
+use crate::setup::sum;
 use crate::spend::SpendError;
 
 use ask::Failure;
@@ -89,25 +90,6 @@ impl Running {
         self.pieces.clear();
         text.push_str(last);
         text
-    }
-}
-
-/// Money adds up; what is known least decides how sure the sum is.
-fn sum(one: Cost, other: Cost) -> Cost {
-    let status = match (one.status, other.status) {
-        (CostStatus::Unknown, status) | (status, CostStatus::Unknown)
-            if one.usd + other.usd == 0.0 =>
-        {
-            status
-        }
-        (CostStatus::Unknown, _) | (_, CostStatus::Unknown) => CostStatus::Unknown,
-        (CostStatus::Estimated, _) | (_, CostStatus::Estimated) => CostStatus::Estimated,
-        (CostStatus::Actual, _) | (_, CostStatus::Actual) => CostStatus::Actual,
-        _ => CostStatus::Included,
-    };
-    Cost {
-        usd: one.usd + other.usd,
-        status,
     }
 }
 

@@ -346,6 +346,7 @@ impl Stage {
             )),
             spend: self.spend.clone(),
             todos: None,
+            delegated: hermes_agent::Tally::default(),
             spill: None,
             options: self.options.clone(),
             clock: self.clock.clone(),
