@@ -79,7 +79,7 @@ impl FileDesk {
             .clear();
     }
 
-    pub(super) async fn locate(&self, text: &str) -> Result<Located, String> {
+    pub(super) async fn locate(&self, task: &str, text: &str) -> Result<Located, String> {
         let text = text.trim();
         if text.is_empty() {
             return Err("path is empty".to_owned());
@@ -88,7 +88,7 @@ impl FileDesk {
             return Err("path contains a NUL byte".to_owned());
         }
         let files = self.workspace.files().await?;
-        let cwd = self.workspace.cwd().await?;
+        let cwd = self.workspace.cwd(task).await?;
         let path = match text.strip_prefix('~') {
             Some("") => self.workspace.user_home().await?,
             Some(rest) if rest.starts_with('/') => self

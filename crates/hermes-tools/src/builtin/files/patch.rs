@@ -25,7 +25,7 @@ impl PatchTool {
         Self { desk }
     }
 
-    async fn replace(&self, arguments: &Value) -> Result<Value, Value> {
+    async fn replace(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
         let need = |key: &str| {
             text(arguments, key).ok_or_else(|| {
                 error(format!(
@@ -34,7 +34,7 @@ impl PatchTool {
             })
         };
         let (path, old, new) = (need("path")?, need("old_string")?, need("new_string")?);
-        let located = self.desk.locate(path).await.map_err(error)?;
+        let located = self.desk.locate(task, path).await.map_err(error)?;
         self.desk
             .may_write(&located, flag(arguments, "cross_profile"))
             .map_err(error)?;
@@ -101,7 +101,7 @@ impl PatchTool {
         json!({ "error": reason.to_string(), "_hint": hint })
     }
 
-    async fn apply(&self, arguments: &Value) -> Result<Value, Value> {
+    async fn apply(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
         let Some(source) = text(arguments, "patch") else {
             return Err(error(
                 "patch is missing (mode 'patch' needs the text of the patch)",
@@ -113,7 +113,7 @@ impl PatchTool {
         paths.dedup();
         let mut located: BTreeMap<String, Located> = BTreeMap::new();
         for path in &paths {
-            let place = self.desk.locate(path).await.map_err(error)?;
+            let place = self.desk.locate(task, path).await.map_err(error)?;
             self.desk
                 .may_write(&place, flag(arguments, "cross_profile"))
                 .map_err(error)?;
@@ -215,11 +215,7 @@ impl Tool for PatchTool {
         }
     }
 
-    fn call<'a>(
-        &'a self,
-        _context: &'a ToolContext,
-        arguments: Value,
-    ) -> BoxFuture<'a, ToolOutput> {
+    fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let mode = match text(&arguments, "mode") {
                 // A patch without a mode can mean nothing else.
@@ -228,8 +224,8 @@ impl Tool for PatchTool {
                 Some(mode) => mode,
             };
             output(match mode {
-                "replace" => self.replace(&arguments).await,
-                "patch" => self.apply(&arguments).await,
+                "replace" => self.replace(&context.task, &arguments).await,
+                "patch" => self.apply(&context.task, &arguments).await,
                 other => Err(error(format!(
                     "unknown mode '{other}': use 'replace' or 'patch'"
                 ))),

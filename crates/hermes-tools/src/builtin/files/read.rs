@@ -34,9 +34,9 @@ impl ReadFileTool {
         Self { desk }
     }
 
-    async fn read(&self, arguments: &Value) -> Result<Value, Value> {
+    async fn read(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
         let path = required(arguments, "path").map_err(error)?;
-        let located = self.desk.locate(path).await.map_err(error)?;
+        let located = self.desk.locate(task, path).await.map_err(error)?;
         if let Some(reason) = self.desk.policy.refuses_read(&located.real) {
             return Err(error(reason));
         }
@@ -190,12 +190,8 @@ impl Tool for ReadFileTool {
         }
     }
 
-    fn call<'a>(
-        &'a self,
-        _context: &'a ToolContext,
-        arguments: Value,
-    ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move { output(self.read(&arguments).await) })
+    fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move { output(self.read(&context.task, &arguments).await) })
     }
 
     fn result_limit(&self) -> Option<usize> {

@@ -63,7 +63,11 @@ impl SearchFilesTool {
                 "BLOCKED: this exact search was made four times in a row; use its result or search for something else",
             ));
         }
-        let located = self.desk.locate(&search.path).await.map_err(error)?;
+        let located = self
+            .desk
+            .locate(&context.task, &search.path)
+            .await
+            .map_err(error)?;
         if located.stat.is_none() {
             let mut result = error(format!("Path not found: {}", located.path));
             let similar = similar_files(&located).await;

@@ -27,7 +27,7 @@ impl Workspace for Folder {
         Box::pin(async { Ok(Arc::new(LocalFiles::default()) as Arc<dyn Files>) })
     }
 
-    fn cwd(&self) -> BoxFuture<'_, Result<SandboxPath, String>> {
+    fn cwd<'a>(&'a self, _task: &'a str) -> BoxFuture<'a, Result<SandboxPath, String>> {
         Box::pin(async { Ok(self.root.clone()) })
     }
 

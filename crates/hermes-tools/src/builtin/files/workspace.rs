@@ -10,8 +10,8 @@ use hermes_sandbox::{Files, MountMap, SandboxPath};
 pub trait Workspace: Send + Sync {
     fn files(&self) -> BoxFuture<'_, Result<Arc<dyn Files>, String>>;
 
-    /// Where relative paths begin: the directory that commands run in now.
-    fn cwd(&self) -> BoxFuture<'_, Result<SandboxPath, String>>;
+    /// Where relative paths of this agent begin: the directory its commands run in.
+    fn cwd<'a>(&'a self, task: &'a str) -> BoxFuture<'a, Result<SandboxPath, String>>;
 
     /// What `~` means in the sandbox.
     fn user_home(&self) -> BoxFuture<'_, Result<SandboxPath, String>>;
