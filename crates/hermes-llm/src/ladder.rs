@@ -6,6 +6,7 @@
 //! truncated answer) is left to the conversation; what needs another provider is
 //! left to the [`FallbackChain`](crate::FallbackChain).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
@@ -18,10 +19,23 @@ use crate::error::{
     Conversation, Fault, RefusedParameter, classify, refused_parameter, says_quota_is_used_up,
 };
 use crate::keys::{KeyVerdict, Keys};
+use crate::metadata::WindowCache;
 use crate::model::{Delta, DeltaStream, ErrorClass, Model, ModelError, Request};
 use crate::rates::RateLimits;
 use crate::retry::RetryPolicy;
 use crate::wire::{Form, Mend};
+
+/// What a model is made of.
+pub struct Setup {
+    pub http: Http,
+    pub endpoint: Endpoint,
+    pub keys: Keys,
+    pub policy: RetryPolicy,
+    /// Another model stands behind this one: give up early where it would help.
+    pub has_fallback: bool,
+    /// Where a window that the provider named while refusing is kept.
+    pub window_cache: Option<WindowCache>,
+}
 
 /// Cheap to clone; clones share what was learnt.
 #[derive(Clone)]
@@ -34,44 +48,28 @@ struct Inner {
     endpoint: Endpoint,
     keys: Keys,
     policy: RetryPolicy,
-    /// Another model stands behind this one: give up early where it would help.
     has_fallback: bool,
+    window_cache: Option<WindowCache>,
     mend: Mutex<Mend>,
     rates: Mutex<RateLimits>,
+    window: AtomicU64,
+    /// A window that a refusal named; believed after the next success.
+    stated_window: AtomicU64,
 }
 
 impl ProviderModel {
-    pub fn new(http: Http, endpoint: Endpoint, keys: Keys, policy: RetryPolicy) -> Self {
+    pub fn new(setup: Setup) -> Self {
         Self {
             inner: Arc::new(Inner {
-                http,
-                endpoint,
-                keys,
-                policy,
-                has_fallback: false,
+                window: AtomicU64::new(setup.endpoint.window),
+                stated_window: AtomicU64::new(0),
+                http: setup.http,
+                endpoint: setup.endpoint,
+                keys: setup.keys,
+                policy: setup.policy,
+                has_fallback: setup.has_fallback,
+                window_cache: setup.window_cache,
                 mend: Mutex::default(),
-                rates: Mutex::default(),
-            }),
-        }
-    }
-
-    /// The same model with another one behind it.
-    pub fn with_fallback_behind(self) -> Self {
-        let Inner {
-            http,
-            endpoint,
-            keys,
-            policy,
-            ..
-        } = &*self.inner;
-        Self {
-            inner: Arc::new(Inner {
-                http: http.clone(),
-                endpoint: endpoint.clone(),
-                keys: keys.clone(),
-                policy: *policy,
-                has_fallback: true,
-                mend: Mutex::new(self.inner.mend()),
                 rates: Mutex::default(),
             }),
         }
@@ -97,6 +95,22 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Inner {
     fn mend(&self) -> Mend {
         *lock(&self.mend)
+    }
+
+    fn note_stated_window(&self, error: &ModelError) {
+        let window = self.window.load(Ordering::Relaxed);
+        if let Some(stated) = error.context_limit.filter(|stated| *stated < window) {
+            // Right away for who compresses now; on disk only when it proved right.
+            self.window.store(stated, Ordering::Relaxed);
+            self.stated_window.store(stated, Ordering::Relaxed);
+        }
+    }
+
+    fn keep_stated_window(&self) {
+        let stated = self.stated_window.swap(0, Ordering::Relaxed);
+        if let (Some(cache), true) = (&self.window_cache, stated > 0) {
+            cache.put(&self.endpoint, stated);
+        }
     }
 }
 
@@ -129,7 +143,7 @@ impl Model for ProviderModel {
     }
 
     fn context_window(&self) -> u64 {
-        self.inner.endpoint.window
+        self.inner.window.load(Ordering::Relaxed)
     }
 
     fn cost(&self, usage: &Usage) -> Cost {
@@ -214,7 +228,7 @@ impl Attempt {
         Conversation {
             tokens,
             messages: self.request.messages.len(),
-            window: self.inner.endpoint.window,
+            window: self.inner.window.load(Ordering::Relaxed),
             has_images,
         }
     }
@@ -247,9 +261,13 @@ impl Attempt {
             let outgoing = Outgoing::new(&self.inner.endpoint, &form, &self.request);
             let (key_id, key) = self.inner.keys.choose(self.inner.endpoint.key.as_ref());
             match self.open(&form, key.as_ref(), &outgoing).await {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.inner.keep_stated_window();
+                    return Ok(());
+                }
                 Err(fault) => {
                     let error = classify(&fault, &self.conversation(outgoing.tokens));
+                    self.inner.note_stated_window(&error);
                     failed = Some((error, key_id));
                 }
             }

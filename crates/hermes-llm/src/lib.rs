@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod auth;
+mod auxiliary;
 pub mod catalogue;
 mod connection;
 mod endpoint;
@@ -13,21 +14,26 @@ pub mod error;
 mod fallback;
 mod keys;
 mod ladder;
+pub mod metadata;
 mod model;
+mod models;
 mod prices;
 mod rates;
+pub mod resolve;
 mod retry;
 mod sse;
 pub mod wire;
 
 pub use answer::Answer;
+pub use auxiliary::Auxiliary;
 pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
 pub use fallback::FallbackChain;
 pub use keys::{KeyVerdict, Keys};
-pub use ladder::ProviderModel;
+pub use ladder::{ProviderModel, Setup};
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,
 };
+pub use models::{Models, OpenError, Opened, http_settings};
 pub use prices::{Price, cost, published_price};
 pub use rates::{RateLimit, RateLimits};
 pub use retry::{Backoff, Jitter, RetryPolicy};

@@ -2,22 +2,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_llm::wire::ApiMode;
-use hermes_llm::{ErrorClass, FallbackChain, Model};
+use hermes_llm::{ErrorClass, FallbackChain, Keys, Model, ProviderModel};
 use hermes_testkit::model::{ModelServer, Reply};
 use pretty_assertions::assert_eq;
 
-use super::support::{ask, endpoint, hello, model_of, text};
+use super::support::{ask, endpoint, hello, setup, text};
 
-fn named(server: &ModelServer, provider: &str) -> hermes_llm::ProviderModel {
+fn named(server: &ModelServer, provider: &str, has_fallback: bool) -> ProviderModel {
     let mut endpoint = endpoint(server, ApiMode::ChatCompletions);
     endpoint.provider = provider.to_owned();
-    model_of(endpoint)
+    let mut setup = setup(endpoint, Keys::Fixed);
+    setup.has_fallback = has_fallback;
+    ProviderModel::new(setup)
 }
 
 fn chain(first: &ModelServer, second: &ModelServer) -> FallbackChain {
     FallbackChain::new(
-        Arc::new(named(first, "first").with_fallback_behind()),
-        vec![Arc::new(named(second, "second"))],
+        Arc::new(named(first, "first", true)),
+        vec![Arc::new(named(second, "second", false))],
     )
 }
 

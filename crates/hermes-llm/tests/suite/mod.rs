@@ -1,7 +1,10 @@
 mod auth;
+mod auxiliary;
 mod classify;
 mod decode;
 mod encode;
 mod fallback;
 mod ladder;
+mod models;
+mod resolve;
 mod support;

@@ -8,7 +8,7 @@ use hermes_http::{Http, Url};
 use hermes_llm::wire::{ApiMode, Form};
 use hermes_llm::{
     Answer, AuthStyle, Delta, DeltaStream, Endpoint, Keys, Model, ModelError, ProviderModel,
-    Request, RetryPolicy, Secret, Timeouts,
+    Request, RetryPolicy, Secret, Setup, Timeouts,
 };
 use hermes_testkit::model::ModelServer;
 use hermes_types::Message;
@@ -43,7 +43,18 @@ pub(crate) fn model_of(endpoint: Endpoint) -> ProviderModel {
 }
 
 pub(crate) fn model_with(endpoint: Endpoint, keys: Keys) -> ProviderModel {
-    ProviderModel::new(Http::default(), endpoint, keys, RetryPolicy::immediate())
+    ProviderModel::new(setup(endpoint, keys))
+}
+
+pub(crate) fn setup(endpoint: Endpoint, keys: Keys) -> Setup {
+    Setup {
+        http: Http::default(),
+        endpoint,
+        keys,
+        policy: RetryPolicy::immediate(),
+        has_fallback: false,
+        window_cache: None,
+    }
 }
 
 pub(crate) fn model(server: &ModelServer) -> ProviderModel {

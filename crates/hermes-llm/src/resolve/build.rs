@@ -1,0 +1,475 @@
+//! The endpoint, put together.
+
+use std::time::Duration;
+
+use hermes_http::{Url, is_local_host};
+use serde_json::{Map, Value, json};
+
+use super::custom::{NamedEndpoint, model_settings};
+use super::form::form;
+use super::mode::infer;
+use super::names::wire_name;
+use super::select::{Chosen, Sources, choose, named_pool_spec, not_built, pool_spec, seed};
+use super::settings::{default_model, env_seconds, model_section, positive, seconds, text};
+use super::{ResolveError, Selection};
+use crate::auth::PoolSpec;
+use crate::catalogue::{AuthKind, CatalogueAuthStyle, Provider, provider};
+use crate::endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
+use crate::metadata::{UNKNOWN_WINDOW, known_window};
+use crate::prices::published_price;
+use crate::wire::ApiMode;
+use crate::wire::anthropic::Claude;
+
+/// An endpoint and what goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    pub endpoint: Endpoint,
+    /// The pool its keys come from, unless one key was given.
+    pub pool: Option<PoolSpec>,
+    /// The user or the table knows the window; else it is a guess worth a question.
+    pub window_is_known: bool,
+    /// Settings that make no sense and were ignored, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Finds the endpoint that a selection means.
+pub fn resolve(selection: &Selection, sources: &Sources<'_>) -> Result<Resolved, ResolveError> {
+    let selection = &follow_alias(selection, sources.config);
+    let chosen = choose(selection, sources)?;
+    Draft::new(selection, sources, chosen)?.finish()
+}
+
+/// `model_aliases.<name>`: a short name for model, provider and address.
+fn follow_alias(selection: &Selection, config: &Value) -> Selection {
+    let section = model_section(config);
+    let named = selection
+        .model
+        .as_deref()
+        .or_else(|| default_model(&section));
+    let alias = named.and_then(|name| config.get("model_aliases")?.get(name.trim()));
+    let Some(alias) = alias else {
+        return selection.clone();
+    };
+    if let Some(model) = alias.as_str() {
+        return Selection {
+            model: Some(model.to_owned()),
+            ..selection.clone()
+        };
+    }
+    let from = |name: &str| text(alias, name).map(str::to_owned);
+    Selection {
+        model: from("model").or_else(|| selection.model.clone()),
+        provider: selection.provider.clone().or_else(|| from("provider")),
+        base_url: selection.base_url.clone().or_else(|| from("base_url")),
+        ..selection.clone()
+    }
+}
+
+struct Draft<'a> {
+    selection: &'a Selection,
+    sources: &'a Sources<'a>,
+    provider: &'static Provider,
+    named: Option<NamedEndpoint>,
+    /// The keys of `model`, when they speak of this provider.
+    section: Value,
+    warnings: Vec<String>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(
+        selection: &'a Selection,
+        sources: &'a Sources<'a>,
+        chosen: Chosen,
+    ) -> Result<Self, ResolveError> {
+        let (known, named) = match chosen {
+            Chosen::Known(known) => (Some(known), None),
+            Chosen::Named(named) => (provider("custom"), Some(*named)),
+        };
+        let known = known.ok_or(ResolveError::NothingConfigured)?;
+        if named.is_none()
+            && let Some(error) = not_built(known)
+        {
+            return Err(error);
+        }
+        let mut section = model_section(sources.config);
+        let configured = text(&section, "provider").map(str::to_owned);
+        let speaks_of_it = match (&configured, &named) {
+            (None, None) => true,
+            (None, Some(_)) => false,
+            (Some(name), None) => {
+                name.eq_ignore_ascii_case("auto")
+                    || provider(name).is_some_and(|p| p.id == known.id)
+            }
+            (Some(name), Some(named)) => {
+                NamedEndpoint::find(sources.config, name).is_some_and(|n| n.slug == named.slug)
+            }
+        };
+        if !speaks_of_it {
+            section =
+                json!({"default": section.get("default"), "max_tokens": section.get("max_tokens")});
+        }
+        Ok(Self {
+            selection,
+            sources,
+            provider: known,
+            named,
+            section,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn provider_name(&self) -> String {
+        match &self.named {
+            Some(named) => named.pool_name(),
+            None => self.provider.id.clone(),
+        }
+    }
+
+    fn model(&self) -> Result<String, ResolveError> {
+        let environment = self.sources.environment;
+        let model = self
+            .selection
+            .model
+            .as_deref()
+            .map(str::trim)
+            .filter(|model| !model.is_empty())
+            .or_else(|| {
+                // A name for another provider says nothing here.
+                let own = self.named.as_ref().and_then(NamedEndpoint::model);
+                own.filter(|_| self.selection.provider.is_some())
+            })
+            .or_else(|| default_model(&self.section))
+            .or_else(|| environment.get_non_empty("HERMES_INFERENCE_MODEL"))
+            .or_else(|| self.named.as_ref().and_then(NamedEndpoint::model));
+        model
+            .map(|model| match &self.named {
+                Some(_) => model.to_owned(),
+                None => wire_name(self.provider, model),
+            })
+            .ok_or_else(|| ResolveError::NoModel {
+                provider: self.provider_name(),
+            })
+    }
+
+    fn address(&self) -> Result<(Url, Vec<(String, String)>), ResolveError> {
+        let environment = self.sources.environment;
+        let from_variable = || {
+            let name = self.provider.url_env.as_deref()?;
+            environment.get_non_empty(name)
+        };
+        let given = self
+            .selection
+            .base_url
+            .as_deref()
+            .or_else(|| self.named.as_ref().map(|named| named.base_url.as_str()))
+            .or_else(|| text(&self.section, "base_url"))
+            .or_else(from_variable)
+            .unwrap_or(&self.provider.base_url)
+            .trim();
+        if given.is_empty() {
+            return Err(ResolveError::NoBaseUrl {
+                provider: self.provider_name(),
+            });
+        }
+        let bad = |reason: String| ResolveError::BadBaseUrl {
+            url: given.to_owned(),
+            reason,
+        };
+        let mut url = Url::parse(given).map_err(|error| bad(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad(format!("{} cannot be spoken", url.scheme())));
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(bad("it has no host".to_owned()));
+        }
+        // A query is sent with every request, as Azure wants it.
+        let query = url.query_pairs().into_owned().collect();
+        url.set_query(None);
+        url.set_fragment(None);
+        Ok((url, query))
+    }
+
+    fn mode(&self, url: &Url, model: &str) -> Result<ApiMode, ResolveError> {
+        let explicit = self
+            .selection
+            .api_mode
+            .as_deref()
+            .or_else(|| self.named.as_ref().and_then(NamedEndpoint::mode))
+            .or_else(|| text(&self.section, "api_mode"));
+        match explicit.map(str::trim).filter(|mode| !mode.is_empty()) {
+            None | Some("auto") => Ok(infer(&self.provider.id, url, model, self.provider.mode)),
+            Some("openai_chat" | "openai") => Ok(ApiMode::ChatCompletions),
+            Some("anthropic") => Ok(ApiMode::AnthropicMessages),
+            Some(mode) => ApiMode::parse(mode).ok_or_else(|| ResolveError::UnknownMode {
+                mode: mode.to_owned(),
+            }),
+        }
+    }
+
+    /// One key that was given, or the pool to take keys from.
+    fn keys(&self) -> Result<(Option<Secret>, Option<PoolSpec>), ResolveError> {
+        let given = self
+            .selection
+            .api_key
+            .as_deref()
+            .or_else(|| {
+                let named = self.named.as_ref()?;
+                text(&named.tree, "api_key")
+            })
+            .or_else(|| text(&self.section, "api_key"))
+            .filter(|key| !key.trim().is_empty() && *key != "no-key-required");
+        if let Some(key) = given {
+            return Ok((Some(Secret::new(key.trim())), None));
+        }
+        let spec = match &self.named {
+            Some(named) => named_pool_spec(named, self.sources),
+            None => pool_spec(self.provider, self.sources),
+        };
+        let entries = spec.entries(self.sources.auth);
+        if entries.is_empty() {
+            if self.named.is_some() || self.provider.auth == AuthKind::KeyOptional {
+                return Ok((None, None));
+            }
+            return Err(ResolveError::NoKey {
+                provider: self.provider.id.clone(),
+                label: self.provider.label.clone(),
+                variables: self.provider.keys.clone(),
+            });
+        }
+        Ok((entries.into_iter().next().map(|(_, key)| key), Some(spec)))
+    }
+
+    /// Settings of the provider that are not an endpoint of their own.
+    fn provider_settings(&self) -> Value {
+        match &self.named {
+            Some(named) => named.tree.clone(),
+            None => self
+                .sources
+                .config
+                .get("providers")
+                .and_then(|all| all.get(&self.provider.id))
+                .cloned()
+                .unwrap_or(Value::Null),
+        }
+    }
+
+    fn finish(mut self) -> Result<Resolved, ResolveError> {
+        let model = self.model()?;
+        let (url, query) = self.address()?;
+        let mode = self.mode(&url, &model)?;
+        let (key, pool) = self.keys()?;
+        let entry = match &self.named {
+            Some(named) => Some(named.clone()),
+            None if self.provider.id == "custom" => {
+                NamedEndpoint::for_address(self.sources.config, url.as_str(), &model)
+            }
+            None => None,
+        };
+        let mut form = form(self.provider, mode, &url, &model, self.sources.config);
+        self.add_limits(&mut form);
+        if let Some(entry) = &entry {
+            form.extra_body.extend(entry.extra_body());
+        }
+        let is_local = is_local_host(&url);
+        let window = self.window(entry.as_ref(), &model);
+        let auth = self.auth_style(mode, &url, key.as_ref());
+        let settings = self.provider_settings();
+        Ok(Resolved {
+            endpoint: Endpoint {
+                provider: self.provider_name(),
+                mode,
+                query,
+                auth,
+                key,
+                headers: headers(self.provider, mode, &url, &model, self.sources),
+                session_header: (url.host_str() == Some("api.x.ai")
+                    || (self.provider.router && model.contains("grok")))
+                .then_some("x-grok-conv-id"),
+                form,
+                timeouts: timeouts(&settings, &model, self.sources),
+                window: window
+                    .or_else(|| known_window(&model).filter(|_| !is_local))
+                    .unwrap_or(UNKNOWN_WINDOW),
+                price: published_price(&model).filter(|_| !is_local),
+                is_local,
+                base_url: url,
+            },
+            pool,
+            window_is_known: window.is_some() || (!is_local && known_window(&model).is_some()),
+            warnings: self.warnings,
+        })
+    }
+
+    fn add_limits(&mut self, form: &mut crate::wire::Form) {
+        let from_config = positive(
+            &self.section,
+            "max_tokens",
+            "model.max_tokens",
+            &mut self.warnings,
+        );
+        let from_variable = self
+            .sources
+            .environment
+            .get_non_empty("HERMES_MAX_TOKENS")
+            .and_then(|text| text.parse::<u64>().ok())
+            .filter(|tokens| *tokens > 0);
+        if let Some(tokens) = from_config.or(from_variable) {
+            form.default_output = u32::try_from(tokens).ok();
+        }
+        let num_ctx = positive(
+            &self.section,
+            "ollama_num_ctx",
+            "model.ollama_num_ctx",
+            &mut self.warnings,
+        );
+        if let Some(tokens) = num_ctx.filter(|_| self.provider.id == "custom") {
+            form.extra_body
+                .insert("options".to_owned(), json!({"num_ctx": tokens}));
+        }
+    }
+
+    /// What the user says about the window.
+    fn window(&mut self, entry: Option<&NamedEndpoint>, model: &str) -> Option<u64> {
+        let warnings = &mut self.warnings;
+        positive(
+            &self.section,
+            "context_length",
+            "model.context_length",
+            warnings,
+        )
+        .or_else(|| {
+            let entry = entry?;
+            positive(
+                &entry.model_settings(model),
+                "context_length",
+                &format!("providers.{}.models.{model}.context_length", entry.slug),
+                warnings,
+            )
+            .or_else(|| {
+                positive(
+                    &entry.tree,
+                    "context_length",
+                    &format!("providers.{}.context_length", entry.slug),
+                    warnings,
+                )
+            })
+        })
+    }
+
+    fn auth_style(&self, mode: ApiMode, url: &Url, key: Option<&Secret>) -> AuthStyle {
+        match (mode, self.provider.auth_style) {
+            (ApiMode::Gemini, _) => AuthStyle::GoogleHeader,
+            (ApiMode::AnthropicMessages, _) => {
+                // Tokens of other kinds than API keys, and other vendors, use Bearer.
+                let vendor = url.host_str() == Some("api.anthropic.com")
+                    || self.provider.auth_style == CatalogueAuthStyle::ApiKeyHeader
+                    || (self.provider.id == "custom" && self.named.is_none());
+                let is_token = key.is_some_and(|key| {
+                    let key = key.expose();
+                    !key.starts_with("sk-ant-api")
+                        && ["sk-ant-", "eyJ", "cc-"].iter().any(|p| key.starts_with(p))
+                });
+                if vendor && !is_token {
+                    AuthStyle::ApiKeyHeader
+                } else {
+                    AuthStyle::Bearer
+                }
+            }
+            _ => AuthStyle::Bearer,
+        }
+    }
+}
+
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+fn headers(
+    provider: &Provider,
+    mode: ApiMode,
+    url: &Url,
+    model: &str,
+    sources: &Sources<'_>,
+) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let mut put = |name: &str, value: &str| out.push((name.to_owned(), value.to_owned()));
+    let host = url.host_str().unwrap_or("");
+    let lower = model.to_ascii_lowercase();
+    if mode == ApiMode::AnthropicMessages {
+        put("anthropic-version", ANTHROPIC_VERSION);
+        let mut betas = vec!["interleaved-thinking-2025-05-14"];
+        if !provider.id.starts_with("minimax") {
+            betas.push("fine-grained-tool-streaming-2025-05-14");
+        }
+        if host.ends_with(".azure.com") && Claude::parse(&lower).is_some() {
+            betas.push("context-1m-2025-08-07");
+        }
+        put("anthropic-beta", &betas.join(","));
+    }
+    if provider.id == "openrouter" {
+        put("HTTP-Referer", "https://hermes-agent.nousresearch.com");
+        put("X-Title", "Hermes Agent");
+        put("X-OpenRouter-Categories", "productivity,cli-agent");
+        if lower.contains("claude") {
+            put("x-anthropic-beta", "fine-grained-tool-streaming-2025-05-14");
+        }
+        let settings = sources.config.get("openrouter");
+        let cached = settings
+            .and_then(|section| section.get("response_cache"))
+            .and_then(Value::as_bool)
+            .unwrap_or(true);
+        if cached {
+            let ttl = settings
+                .and_then(|section| section.get("response_cache_ttl"))
+                .and_then(Value::as_u64)
+                .unwrap_or(300);
+            put("X-OpenRouter-Cache", "true");
+            put("X-OpenRouter-Cache-TTL", &ttl.to_string());
+        }
+    }
+    out
+}
+
+fn timeouts(settings: &Value, model: &str, sources: &Sources<'_>) -> Timeouts {
+    let environment = sources.environment;
+    let of_model = model_settings(settings, model);
+    let duration = Duration::from_secs_f64;
+    let mut timeouts = Timeouts::default();
+    if let Some(total) = env_seconds(environment, "HERMES_API_TIMEOUT") {
+        timeouts.total = duration(total);
+    }
+    if let Some(read) = env_seconds(environment, "HERMES_STREAM_READ_TIMEOUT") {
+        timeouts.read = duration(read);
+    }
+    let request = seconds(&of_model, "timeout_seconds")
+        .or_else(|| seconds(settings, "request_timeout_seconds"));
+    if let Some(request) = request {
+        timeouts.total = duration(request);
+        timeouts.read = duration(request);
+    }
+    let stale = seconds(&of_model, "stale_timeout_seconds")
+        .or_else(|| seconds(settings, "stale_timeout_seconds"));
+    timeouts.stale = stale
+        .or_else(|| env_seconds(environment, "HERMES_STREAM_STALE_TIMEOUT"))
+        .map(duration);
+    timeouts.whole_stale = stale
+        .or_else(|| env_seconds(environment, "HERMES_API_CALL_STALE_TIMEOUT"))
+        .map(duration);
+    if let Some(first) = env_seconds(environment, "HERMES_CODEX_TTFB_TIMEOUT_SECONDS") {
+        timeouts.first_event = Some(duration(first));
+    }
+    timeouts
+}
+
+/// The key that a route names itself, directly or by variable.
+pub(super) fn route_key(route: &Map<String, Value>, sources: &Sources<'_>) -> Option<String> {
+    let named = |name: &str| {
+        route
+            .get(name)?
+            .as_str()
+            .map(str::trim)
+            .filter(|t| !t.is_empty())
+    };
+    named("api_key").map(str::to_owned).or_else(|| {
+        let variable = named("key_env").or_else(|| named("api_key_env"))?;
+        seed(variable, sources.environment).map(|seed| seed.key.expose().to_owned())
+    })
+}

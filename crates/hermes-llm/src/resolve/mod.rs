@@ -1,0 +1,20 @@
+//! From configuration, variables and stored keys to an endpoint. Pure: nothing is
+//! asked, nothing is written; the same values yield the same endpoint.
+
+mod build;
+mod custom;
+mod error;
+mod form;
+mod mode;
+mod names;
+mod routes;
+mod select;
+mod settings;
+
+pub use build::{Resolved, resolve};
+pub use custom::NamedEndpoint;
+pub use error::ResolveError;
+pub use names::wire_name;
+pub use routes::{Route, fallback_routes};
+pub use select::{Sources, pool_spec, usable_providers};
+pub use settings::Selection;
