@@ -48,4 +48,24 @@ variables! {
     COLUMNS = "COLUMNS";
     /// What the terminal can do; `dumb` means no colour.
     TERM = "TERM";
+    /// Provider when neither a flag nor `model.provider` names one.
+    INFERENCE_PROVIDER = "HERMES_INFERENCE_PROVIDER";
+    /// Model when neither a flag nor `model.default` names one.
+    INFERENCE_MODEL = "HERMES_INFERENCE_MODEL";
+    /// Longest answer in tokens when `model.max_tokens` is not set.
+    MAX_TOKENS = "HERMES_MAX_TOKENS";
+    /// Seconds that a whole answer of a model may take; default 1800.
+    API_TIMEOUT = "HERMES_API_TIMEOUT";
+    /// Seconds between two reads of an answer; default 120.
+    STREAM_READ_TIMEOUT = "HERMES_STREAM_READ_TIMEOUT";
+    /// Seconds without news in a streamed answer; default 180 and more for long requests.
+    STREAM_STALE_TIMEOUT = "HERMES_STREAM_STALE_TIMEOUT";
+    /// The same for an answer in one piece; default 90 and more for long requests.
+    API_CALL_STALE_TIMEOUT = "HERMES_API_CALL_STALE_TIMEOUT";
+    /// Seconds until the first event of a Responses stream; default 120.
+    CODEX_TTFB_TIMEOUT = "HERMES_CODEX_TTFB_TIMEOUT_SECONDS";
+    /// How often a broken connection to a model is made again at once; default 2.
+    STREAM_RETRIES = "HERMES_STREAM_RETRIES";
+    /// A PEM file with certificates to trust in addition to the system's.
+    CA_BUNDLE = "HERMES_CA_BUNDLE";
 }

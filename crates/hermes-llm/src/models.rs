@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hermes_config::Config;
-use hermes_home::{Clock, Environment, Home};
+use hermes_home::{Clock, Environment, Home, env};
 use hermes_http::{Http, HttpSettings, Reach};
 use serde_json::Value;
 
@@ -39,8 +39,7 @@ impl OpenError {
 pub fn http_settings(config: &Config) -> HttpSettings {
     let environment = config.environment();
     let flag = |key: &str| config.get(key).and_then(Value::as_bool) == Some(true);
-    let private =
-        flag("security.allow_private_urls") || environment.is_truthy("HERMES_ALLOW_PRIVATE_URLS");
+    let private = flag("security.allow_private_urls");
     HttpSettings {
         force_ipv4: flag("network.force_ipv4"),
         reach: if private {
@@ -48,9 +47,7 @@ pub fn http_settings(config: &Config) -> HttpSettings {
         } else {
             Reach::Public
         },
-        extra_certificate_file: environment
-            .get_non_empty("HERMES_CA_BUNDLE")
-            .map(Into::into),
+        extra_certificate_file: environment.get_non_empty(env::CA_BUNDLE).map(Into::into),
         ..HttpSettings::from_variables(|name| environment.get(name))
     }
 }
@@ -288,7 +285,7 @@ fn policy(config: &Config) -> RetryPolicy {
         .max(1);
     let reconnects = config
         .environment()
-        .get_non_empty("HERMES_STREAM_RETRIES")
+        .get_non_empty(env::STREAM_RETRIES)
         .and_then(|text| text.parse().ok());
     let default = RetryPolicy::default();
     RetryPolicy {

@@ -7,10 +7,12 @@ use clap::Subcommand;
 
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
+mod auth;
 mod completion;
 mod config;
 pub(crate) mod confirm;
 mod doctor;
+mod fallback;
 mod kanban;
 mod logs;
 mod profile;
@@ -22,7 +24,6 @@ pub(crate) mod version;
 /// Verbs of the reference that are known by name only.
 pub(crate) const NOT_BUILT: &[&str] = &[
     "acp",
-    "auth",
     "backup",
     "bundles",
     "chat",
@@ -35,7 +36,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "debug",
     "desktop",
     "dump",
-    "fallback",
     "gateway",
     "gui",
     "hooks",
@@ -69,6 +69,12 @@ pub(crate) const NOT_BUILT: &[&str] = &[
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    /// Store, list and remove API keys of model providers
+    Auth(auth::Args),
+
+    /// Show and change the models to turn to when the main one fails
+    Fallback(fallback::Args),
+
     /// Show and change settings
     Config(config::Args),
 
@@ -148,6 +154,8 @@ pub(crate) fn run(
     match verb {
         Some(Verb::Complete(args)) => completion::complete(&args, context, out),
         Some(Verb::Completion(args)) => completion::run(&args, context, out),
+        Some(Verb::Auth(args)) => auth::run(args, context, out),
+        Some(Verb::Fallback(args)) => fallback::run(args, context, out),
         Some(Verb::Config(args)) => config::run(args, context, out),
         Some(Verb::Kanban(args)) => kanban::run(args, context, out),
         Some(Verb::Logs(args)) => logs::run(args, context, out),

@@ -1,6 +1,8 @@
+mod auth;
 mod bad_homes;
 mod completion;
 mod config;
+mod fallback;
 mod frame;
 mod layers;
 mod profile;

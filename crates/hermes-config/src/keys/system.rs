@@ -11,7 +11,7 @@ pub(super) const KEYS: &[Key] = &[
     text("logging.level", "INFO", "least important messages in `agent.log`").live(),
     int("logging.max_size_mb", 5, "size from which a log starts anew, in MB").live(),
     int("logging.backup_count", 3, "older logs kept").live(),
-    flag("network.force_ipv4", false, "use IPv4 addresses only, where a host has one"),
+    flag("network.force_ipv4", false, "use IPv4 addresses only, where a host has one").live(),
     flag("updates.pre_update_backup", false, "make a backup before an update"),
     int("updates.backup_keep", 5, "such backups kept"),
     text("updates.non_interactive_local_changes", "stash", "what an update does with local changes when nobody can be asked"),

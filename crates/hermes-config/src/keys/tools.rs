@@ -12,7 +12,7 @@ pub(super) const KEYS: &[Key] = &[
     flag("approvals.mcp_reload_confirm", true, "ask before MCP servers are loaded again"),
     flag("approvals.destructive_slash_confirm", true, "ask before a slash command that throws something away"),
     list("command_allowlist", &[], "command patterns that need no approval"),
-    flag("security.allow_private_urls", false, "let web tools reach addresses of the local network").env("HERMES_ALLOW_PRIVATE_URLS"),
+    flag("security.allow_private_urls", false, "let web tools reach addresses of the local network").env("HERMES_ALLOW_PRIVATE_URLS").live(),
     flag("security.redact_secrets", true, "mask secrets in tool results, logs and screens").bridged("HERMES_REDACT_SECRETS").live(),
     flag("security.website_blocklist.enabled", false, "refuse the sites below"),
     list("security.website_blocklist.domains", &[], "refused domains"),

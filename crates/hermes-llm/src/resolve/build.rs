@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hermes_home::env;
 use hermes_http::{Url, is_local_host};
 use serde_json::{Map, Value, json};
 
@@ -139,7 +140,7 @@ impl<'a> Draft<'a> {
                 own.filter(|_| self.selection.provider.is_some())
             })
             .or_else(|| default_model(&self.section))
-            .or_else(|| environment.get_non_empty("HERMES_INFERENCE_MODEL"))
+            .or_else(|| environment.get_non_empty(env::INFERENCE_MODEL))
             .or_else(|| self.named.as_ref().and_then(NamedEndpoint::model));
         model
             .map(|model| match &self.named {
@@ -310,7 +311,7 @@ impl<'a> Draft<'a> {
         let from_variable = self
             .sources
             .environment
-            .get_non_empty("HERMES_MAX_TOKENS")
+            .get_non_empty(env::MAX_TOKENS)
             .and_then(|text| text.parse::<u64>().ok())
             .filter(|tokens| *tokens > 0);
         if let Some(tokens) = from_config.or(from_variable) {
@@ -433,10 +434,10 @@ fn timeouts(settings: &Value, model: &str, sources: &Sources<'_>) -> Timeouts {
     let of_model = model_settings(settings, model);
     let duration = Duration::from_secs_f64;
     let mut timeouts = Timeouts::default();
-    if let Some(total) = env_seconds(environment, "HERMES_API_TIMEOUT") {
+    if let Some(total) = env_seconds(environment, env::API_TIMEOUT) {
         timeouts.total = duration(total);
     }
-    if let Some(read) = env_seconds(environment, "HERMES_STREAM_READ_TIMEOUT") {
+    if let Some(read) = env_seconds(environment, env::STREAM_READ_TIMEOUT) {
         timeouts.read = duration(read);
     }
     let request = seconds(&of_model, "timeout_seconds")
@@ -448,12 +449,12 @@ fn timeouts(settings: &Value, model: &str, sources: &Sources<'_>) -> Timeouts {
     let stale = seconds(&of_model, "stale_timeout_seconds")
         .or_else(|| seconds(settings, "stale_timeout_seconds"));
     timeouts.stale = stale
-        .or_else(|| env_seconds(environment, "HERMES_STREAM_STALE_TIMEOUT"))
+        .or_else(|| env_seconds(environment, env::STREAM_STALE_TIMEOUT))
         .map(duration);
     timeouts.whole_stale = stale
-        .or_else(|| env_seconds(environment, "HERMES_API_CALL_STALE_TIMEOUT"))
+        .or_else(|| env_seconds(environment, env::API_CALL_STALE_TIMEOUT))
         .map(duration);
-    if let Some(first) = env_seconds(environment, "HERMES_CODEX_TTFB_TIMEOUT_SECONDS") {
+    if let Some(first) = env_seconds(environment, env::CODEX_TTFB_TIMEOUT) {
         timeouts.first_event = Some(duration(first));
     }
     timeouts

@@ -16,5 +16,5 @@ pub use custom::NamedEndpoint;
 pub use error::ResolveError;
 pub use names::wire_name;
 pub use routes::{Route, fallback_routes};
-pub use select::{Sources, pool_spec, usable_providers};
+pub use select::{Sources, pool_of, pool_spec, usable_providers};
 pub use settings::Selection;

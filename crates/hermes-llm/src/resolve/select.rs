@@ -1,6 +1,6 @@
 //! Which provider, and where its keys come from.
 
-use hermes_home::Environment;
+use hermes_home::{Environment, env};
 use serde_json::Value;
 
 use super::ResolveError;
@@ -34,11 +34,7 @@ pub(super) fn choose(selection: &Selection, sources: &Sources<'_>) -> Result<Cho
         .map(str::trim)
         .filter(|name| !name.is_empty())
         .or_else(|| text(&section, "provider"))
-        .or_else(|| {
-            sources
-                .environment
-                .get_non_empty("HERMES_INFERENCE_PROVIDER")
-        });
+        .or_else(|| sources.environment.get_non_empty(env::INFERENCE_PROVIDER));
     match asked {
         Some(name) if !name.eq_ignore_ascii_case("auto") => by_name(name, sources),
         _ => automatic(selection, sources),
@@ -122,6 +118,15 @@ pub fn pool_spec(provider: &Provider, sources: &Sources<'_>) -> PoolSpec {
         seeds,
         base_url: provider.base_url.clone(),
     }
+}
+
+/// The pool that a name means: a provider's, by id or alias, or that of a named
+/// endpoint.
+pub fn pool_of(name: &str, sources: &Sources<'_>) -> Result<PoolSpec, ResolveError> {
+    Ok(match by_name(name, sources)? {
+        Chosen::Known(provider) => pool_spec(provider, sources),
+        Chosen::Named(named) => named_pool_spec(&named, sources),
+    })
 }
 
 pub(super) fn named_pool_spec(named: &NamedEndpoint, sources: &Sources<'_>) -> PoolSpec {
