@@ -47,7 +47,11 @@ pub fn available() -> bool {
 
 /// Runs `docker` and returns its output; panics when it fails.
 pub fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker")
+    succeed(Command::new("docker"), arguments)
+}
+
+fn succeed(mut client: Command, arguments: &[&str]) -> String {
+    let output = client
         .args(arguments)
         .stdin(Stdio::null())
         .output()
@@ -75,9 +79,13 @@ pub fn try_docker(arguments: &[&str]) -> Option<String> {
 
 /// Makes an image if the engine does not have it, and returns its name.
 pub fn image(name: &'static str) -> &'static str {
-    if try_docker(&["image", "inspect", name]).is_some() {
-        return name;
+    if try_docker(&["image", "inspect", name]).is_none() {
+        import(name, Command::new("docker"));
     }
+    name
+}
+
+fn import(name: &str, mut client: Command) {
     let directory = tempfile::tempdir().expect("temporary directory");
     let root = directory.path();
     match name {
@@ -93,7 +101,7 @@ pub fn image(name: &'static str) -> &'static str {
         .stdout(Stdio::piped())
         .spawn()
         .expect("run tar");
-    let imported = Command::new("docker")
+    let imported = client
         .args(["import", "-", name])
         .stdin(tar.stdout.take().expect("tar writes to a pipe"))
         .output()
@@ -104,7 +112,6 @@ pub fn image(name: &'static str) -> &'static str {
         "docker import {name}: {}",
         String::from_utf8_lossy(&imported.stderr)
     );
-    name
 }
 
 fn busybox_root(root: &Path, shell: &str) {
@@ -164,12 +171,15 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
 }
 
 fn find(name: &str) -> PathBuf {
+    find_opt(name).unwrap_or_else(|| panic!("{name} is needed for tests with containers"))
+}
+
+fn find_opt(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
-    std::env::split_paths(&format!("{path}:/usr/bin:/bin"))
+    std::env::split_paths(&format!("{path}:/usr/bin:/bin:/usr/sbin:/sbin"))
         .map(|directory| directory.join(name))
         .find(|candidate| candidate.is_file())
         .and_then(|found| found.canonicalize().ok())
-        .unwrap_or_else(|| panic!("{name} is needed to build a test image"))
 }
 
 /// Removes every container with this label when dropped, and before it starts.
@@ -225,5 +235,101 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(Instant::now() < deadline, "never happened: {what}");
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A daemon of the test's own, which it may stop, start and kill. Root only.
+pub struct PrivateEngine {
+    directory: tempfile::TempDir,
+    daemon: Option<std::process::Child>,
+}
+
+impl PrivateEngine {
+    /// `None` where no daemon can be started and none is required.
+    pub fn start() -> Option<Self> {
+        let required = std::env::var("HERMES_TEST_ENGINE").is_ok_and(|v| v == "required");
+        let possible = nix::unistd::geteuid().is_root() && find_opt("dockerd").is_some();
+        if !possible {
+            assert!(!required, "a daemon of our own needs root and `dockerd`");
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let mut engine = Self {
+            directory,
+            daemon: None,
+        };
+        engine.up();
+        Some(engine)
+    }
+
+    /// Value for `DOCKER_HOST`.
+    pub fn host(&self) -> String {
+        format!("unix://{}", self.directory.path().join("s.sock").display())
+    }
+
+    pub fn image(&self, name: &'static str) -> &'static str {
+        import(name, self.client());
+        name
+    }
+
+    pub fn docker(&self, arguments: &[&str]) -> String {
+        succeed(self.client(), arguments)
+    }
+
+    fn client(&self) -> Command {
+        let mut client = Command::new("docker");
+        client
+            .env("DOCKER_HOST", self.host())
+            .env_remove("DOCKER_CONTEXT");
+        client
+    }
+
+    /// Starts the daemon and waits until it answers.
+    pub fn up(&mut self) {
+        let path = |name: &str| self.directory.path().join(name);
+        let log = fs::File::create(path("log")).expect("create the log");
+        let daemon = Command::new(find("dockerd"))
+            .args([
+                "--bridge=none",
+                "--iptables=false",
+                "--ip6tables=false",
+                "--storage-driver=overlay2",
+            ])
+            .arg("--data-root")
+            .arg(path("data"))
+            .arg("--exec-root")
+            .arg(path("exec"))
+            .arg("--pidfile")
+            .arg(path("pid"))
+            .arg("--host")
+            .arg(self.host())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a second handle"))
+            .stderr(log)
+            .spawn()
+            .expect("start dockerd");
+        self.daemon = Some(daemon);
+        wait_until("the private daemon answers", || {
+            let answer = self.client().arg("version").stdin(Stdio::null()).output();
+            answer.is_ok_and(|output| output.status.success())
+        });
+    }
+
+    /// Stops the daemon in order; its containers stop with it.
+    pub fn down(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            let pid = i32::try_from(daemon.id()).expect("process ids fit");
+            let _ = nix::sys::signal::kill(
+                nix::unistd::Pid::from_raw(pid),
+                nix::sys::signal::Signal::SIGTERM,
+            );
+            let _ = daemon.wait();
+        }
+    }
+}
+
+impl Drop for PrivateEngine {
+    fn drop(&mut self) {
+        self.down();
     }
 }

@@ -305,7 +305,11 @@ impl Pump {
                     }
                 }
             }
-            Ok(Frame::End(_)) => return self.lost("its container went away").await,
+            Ok(Frame::End(_)) => {
+                return self
+                    .lost("the sandbox went away while the command ran")
+                    .await;
+            }
             Err(error) => return self.lost(&error.to_string()).await,
         }
         if self.drained && self.filter.at_end() {

@@ -91,24 +91,25 @@ impl Link {
         Ok(link)
     }
 
-    /// Everything said before the greeting explains why it does not come.
+    /// Everything said before the greeting, on either stream, explains why it
+    /// does not come.
     async fn hello(&mut self) -> Result<String, Fault> {
         let mut before = String::new();
         loop {
-            match self.record().await {
-                Ok(record) if record.starts_with("hello ") => return Ok(record),
-                Ok(other) if before.len() < 4096 => {
-                    before.push_str(&other);
-                    before.push('\n');
+            while let Some(record) = self.records.next()? {
+                if record.starts_with("hello ") {
+                    return Ok(record);
                 }
-                Ok(_) => {}
-                Err(Fault::Closed { text, code }) => {
-                    return Err(Fault::Closed {
-                        text: before + &text,
-                        code,
-                    });
+                before.push_str(&record);
+                before.push('\n');
+                before.truncate(before.floor_char_boundary(4096));
+            }
+            match self.frame().await.map_err(|error| closed_by(&error))? {
+                Frame::Control(bytes) | Frame::Output(bytes) => self.records.push(&bytes),
+                Frame::End(code) => {
+                    let text = before + &self.records.rest();
+                    return Err(Fault::Closed { text, code });
                 }
-                Err(fault) => return Err(fault),
             }
         }
     }

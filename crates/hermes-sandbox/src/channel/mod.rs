@@ -23,8 +23,10 @@ mod wire;
 
 pub use call::{Call, CallControl, CallExit};
 pub use link::{Fault, Tools, resident_command};
+pub(crate) use pool::fresh_mark;
 pub use pool::{Mended, Opener, Pool, Rights};
 pub use request::{CallInput, CallRequest, quote};
 pub use warden::TerminateError;
+pub(crate) use warden::sweep_script;
 pub(crate) use wire::poll_read;
 pub use wire::{Frame, Frames, Wire};

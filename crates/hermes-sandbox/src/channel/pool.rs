@@ -30,16 +30,17 @@ const IDLE_LIMIT: Duration = Duration::from_secs(30);
 /// How long a channel that answered before may take to answer again.
 const READY_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long a new one may take: an exec on a loaded machine.
-const OPEN_LIMIT: Duration = Duration::from_secs(10);
+/// How long a new one may take: an exec on a loaded machine. Whoever waits asks
+/// then whether the engine answers at all, and tries again if it does.
+const OPEN_LIMIT: Duration = Duration::from_secs(5);
 
 /// With whose rights a resident shell runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// Those that commands have.
     Own,
-    /// All of them: to end what belongs to another user inside.
-    All,
+    /// Those of another user inside, to end what belongs to that user.
+    User(u32),
 }
 
 /// What became of the sandbox when a channel failed.
@@ -182,7 +183,7 @@ impl Pool {
 }
 
 /// Unique among the calls of a sandbox: large, so that it limits nothing.
-fn fresh_mark() -> u64 {
+pub(crate) fn fresh_mark() -> u64 {
     let random = uuid::Uuid::new_v4().as_u64_pair().1;
     (1 << 61) | (random >> 3)
 }

@@ -54,3 +54,14 @@ _h_sweep() {
         _h_round=$((_h_round + 1))
     done
 }
+# The users to whom the members found last belong, in _h_users.
+_h_owners() {
+    _h_users=' '
+    for _h_pid in $_h_members; do
+        while read -r _h_1 _h_2 _h_3; do
+            [ "$_h_1" = Uid: ] || continue
+            case $_h_users in *" $_h_2 "*) ;; *) _h_users="$_h_users$_h_2 " ;; esac
+            break
+        done <"/proc/$_h_pid/status"
+    done
+}

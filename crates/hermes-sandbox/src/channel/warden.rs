@@ -17,7 +17,12 @@ use super::pool::{Mended, Opener, PoolInner, Rights};
 const SWEEP: &str = include_str!("sweep.sh");
 const WATCH: &str = include_str!("warden.sh");
 
-const OPEN_LIMIT: Duration = Duration::from_secs(5);
+/// Text that defines `_h_sweep`.
+pub(crate) fn sweep_script() -> String {
+    script(SWEEP)
+}
+
+const OPEN_LIMIT: Duration = Duration::from_secs(3);
 const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long SIGKILL may take to act.
@@ -68,6 +73,10 @@ enum Request {
         call: CallId,
         reply: oneshot::Sender<Result<Vec<i32>, Fault>>,
     },
+    Owners {
+        call: CallId,
+        reply: oneshot::Sender<Result<Vec<u32>, Fault>>,
+    },
     Close(oneshot::Sender<()>),
 }
 
@@ -103,6 +112,15 @@ impl Warden {
             reply,
         };
         let closed = || Fault::Open("the warden is gone".to_owned());
+        self.sender().send(request).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// The users to whom the living processes of the call belong.
+    async fn owners(&self, call: CallId) -> Result<Vec<u32>, Fault> {
+        let (reply, answer) = oneshot::channel();
+        let closed = || Fault::Open("the warden is gone".to_owned());
+        let request = Request::Owners { call, reply };
         self.sender().send(request).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
@@ -172,6 +190,13 @@ async fn work(opener: Arc<dyn Opener>, mut requests: mpsc::Receiver<Request>) {
                 }
                 let _ = reply.send(outcome);
             }
+            Request::Owners { call, reply } => {
+                let outcome = match opened(&mut link, &opener, Rights::Own, &watched).await {
+                    Ok(open) => owners(open, call).await,
+                    Err(fault) => Err(fault),
+                };
+                let _ = reply.send(outcome);
+            }
             Request::Close(done) => {
                 if let Some(open) = link.take() {
                     open.close().await;
@@ -226,9 +251,20 @@ async fn sweep(link: &mut Link, signal: &'static str, call: CallId) -> Result<Ve
         "_h_sweep {signal} {}; echo \"swept$_h_members\" >&3",
         call.words()
     );
-    let answer = link.evaluate(&text, SWEEP_LIMIT).await?;
-    match answer.strip_prefix("swept ") {
-        Some(pids) => Ok(pids.split(' ').filter_map(|pid| pid.parse().ok()).collect()),
+    numbers(link.evaluate(&text, SWEEP_LIMIT).await?, "swept ")
+}
+
+async fn owners(link: &mut Link, call: CallId) -> Result<Vec<u32>, Fault> {
+    let text = format!(
+        "_h_sweep 0 {}; _h_owners; echo \"owned$_h_users\" >&3",
+        call.words()
+    );
+    numbers(link.evaluate(&text, SWEEP_LIMIT).await?, "owned ")
+}
+
+fn numbers<T: std::str::FromStr>(answer: String, prefix: &str) -> Result<Vec<T>, Fault> {
+    match answer.strip_prefix(prefix) {
+        Some(words) => Ok(words.split(' ').filter_map(|w| w.parse().ok()).collect()),
         None => Err(Fault::Garbled(answer)),
     }
 }
@@ -244,13 +280,7 @@ pub(crate) async fn terminate(
     loop {
         let fault = match end(pool, *call, grace).await {
             Ok(left) if left.is_empty() => return Ok(()),
-            Ok(survivors) => {
-                return match end_with_all_rights(pool, *call).await {
-                    Ok(left) if left.is_empty() => Ok(()),
-                    Ok(left) => Err(TerminateError::Survivors(left)),
-                    Err(_) => Err(TerminateError::Survivors(survivors)),
-                };
-            }
+            Ok(left) => return end_as_their_users(pool, *call, left).await,
             Err(fault) => fault,
         };
         match pool.opener().mend().await {
@@ -288,18 +318,33 @@ async fn end(pool: &Arc<PoolInner>, call: CallId, grace: Duration) -> Result<Vec
     }
 }
 
-/// Commands may have become another user inside, whom their own shell may not signal.
-async fn end_with_all_rights(pool: &Arc<PoolInner>, call: CallId) -> Result<Vec<i32>, Fault> {
-    let mut link = None;
-    let open = opened(&mut link, pool.opener(), Rights::All, &[]).await?;
-    let deadline = Instant::now() + KILL_PATIENCE;
-    loop {
-        let left = sweep(open, "KILL", call).await?;
-        if left.is_empty() || Instant::now() >= deadline {
-            return Ok(left);
+/// Commands may have become another user inside, whom even the container's root
+/// may not signal without the capability for it; as that user it can be done.
+async fn end_as_their_users(
+    pool: &Arc<PoolInner>,
+    call: CallId,
+    mut left: Vec<i32>,
+) -> Result<(), TerminateError> {
+    let users = pool.warden().owners(call).await.unwrap_or_default();
+    for user in users {
+        let mut link = None;
+        let rights = Rights::User(user);
+        let Ok(open) = opened(&mut link, pool.opener(), rights, &[]).await else {
+            continue;
+        };
+        let deadline = Instant::now() + KILL_PATIENCE;
+        while let Ok(found) = sweep(open, "KILL", call).await {
+            left = found;
+            if left.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    Err(TerminateError::Survivors(left))
 }
 
 #[cfg(test)]

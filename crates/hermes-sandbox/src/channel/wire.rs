@@ -42,11 +42,14 @@ impl Wire {
     /// Over the pipes of a client program. Dropping the wire ends the client.
     pub fn over_process(process: Process) -> io::Result<Self> {
         let missing = || io::Error::other("the client was started without pipes");
-        let input = process.take_stdin().ok_or_else(missing)?;
+        let input: Box<dyn AsyncWrite + Send + Unpin> = match process.take_stdin() {
+            Some(input) => Box::new(input),
+            None => Box::new(tokio::io::sink()),
+        };
         let output = process.take_stdout().ok_or_else(missing)?;
         let control = process.take_stderr().ok_or_else(missing)?;
         Ok(Self {
-            input: Box::new(input),
+            input,
             frames: Box::new(Pipes {
                 process: std::sync::Arc::new(process),
                 output: Some(output),

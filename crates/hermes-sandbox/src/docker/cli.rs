@@ -15,7 +15,7 @@ use hermes_process::{Captured, Command, Input, Limits, Output, OutputError, Owne
 use super::arguments::{ENV_FILE, RunPlan};
 use super::binary::EngineProgram;
 use super::engine::{
-    Container, ContainerId, ContainerProcess, Engine, EngineError, ExecRequest, limits,
+    Container, ContainerId, ContainerProcess, Engine, EngineError, ExecRequest, PlainExec, limits,
 };
 use super::parse;
 use crate::channel::Wire;
@@ -223,15 +223,28 @@ impl CliEngine {
         request: &ExecRequest,
     ) -> Result<Wire, EngineError> {
         let mut command = self.command().args(["exec", "-i", "-w", "/"]);
-        if request.privileged {
-            command = command.args(["--privileged", "--user", "0"]);
+        if let Some(user) = request.user {
+            command = command.args(["--user".to_owned(), user.to_string()]);
         }
         let command = command
             .arg(id.as_str())
             .args(request.command.iter())
-            .stdin(Input::Pipe)
-            .stdout(Output::Pipe)
-            .stderr(Output::Pipe);
+            .stdin(Input::Pipe);
+        self.attached(command).await
+    }
+
+    async fn plain_wire(&self, id: &ContainerId, request: &PlainExec) -> Result<Wire, EngineError> {
+        let mut command = self.command().arg("exec");
+        for (name, value) in &request.environment {
+            // By name only: the client passes on what it has.
+            command = command.arg("-e").arg(name).env(name, value);
+        }
+        let command = command.arg(id.as_str()).args(request.command.iter());
+        self.attached(command).await
+    }
+
+    async fn attached(&self, command: Command) -> Result<Wire, EngineError> {
+        let command = command.stdout(Output::Pipe).stderr(Output::Pipe);
         let unreachable = |reason: String| EngineError::Unreachable {
             engine: self.name.clone(),
             reason,
@@ -396,6 +409,14 @@ impl Engine for CliEngine {
         request: &'a ExecRequest,
     ) -> BoxFuture<'a, Result<Wire, EngineError>> {
         self.exec_wire(id, request).boxed()
+    }
+
+    fn exec_plain<'a>(
+        &'a self,
+        id: &'a ContainerId,
+        request: &'a PlainExec,
+    ) -> BoxFuture<'a, Result<Wire, EngineError>> {
+        self.plain_wire(id, request).boxed()
     }
 }
 

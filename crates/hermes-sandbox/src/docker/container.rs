@@ -1,6 +1,7 @@
 //! One shared container as one process of ours sees it: found or made when first
 //! needed, leased while in use, found or made again when it went away.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+use super::cli::last_words;
 use super::create::create;
 use super::drift;
 use super::engine::{Container, ContainerId, Engine, EngineError, ExecRequest, State, limits};
@@ -25,6 +27,9 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// After this long without a listing we ask whether the engine answers at all.
 const DOUBT: Duration = Duration::from_secs(2);
 
+/// For a look at a container that does not answer.
+const MEND_LIMIT: Duration = Duration::from_millis(2500);
+
 /// What a container should be and whose it is.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -39,12 +44,25 @@ pub(crate) struct Attached {
     pub(crate) name: String,
     pub(crate) pool: Pool,
     pub(crate) lease: Lease,
+    origin: Origin,
+    /// A command was started in it.
+    worked: AtomicBool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Running,
+    /// It lay still and was brought to life for us.
+    Awoken,
+    Made,
 }
 
 pub(crate) struct SharedContainer {
     host: Arc<DockerHost>,
     plan: Plan,
     current: Mutex<Option<Arc<Attached>>>,
+    /// Containers that end as soon as they are started.
+    hopeless: Mutex<Vec<ContainerId>>,
     /// One search or creation at a time in this process.
     gate: Semaphore,
 }
@@ -55,6 +73,7 @@ impl SharedContainer {
             host,
             plan,
             current: Mutex::new(None),
+            hopeless: Mutex::new(Vec::new()),
             gate: Semaphore::new(1),
         }
     }
@@ -92,13 +111,39 @@ impl SharedContainer {
     }
 
     /// Forgets a container that went away, unless somebody healed it meanwhile.
-    pub(crate) fn forget(&self, lost: &Arc<Attached>) {
-        let mut slot = self.slot();
-        if slot
-            .as_ref()
-            .is_some_and(|current| Arc::ptr_eq(current, lost))
+    /// One that never worked is not tried again: if we made it, it is removed and
+    /// the reason told; if we found it, another is made.
+    pub(crate) async fn forget(&self, lost: &Arc<Attached>) -> Result<(), DockerError> {
         {
-            *slot = None;
+            let mut slot = self.slot();
+            let is_current = |current: &Arc<Attached>| Arc::ptr_eq(current, lost);
+            if slot.as_ref().is_some_and(is_current) {
+                *slot = None;
+            }
+        }
+        if lost.worked.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match lost.origin {
+            Origin::Running => Ok(()),
+            Origin::Awoken => {
+                self.host.notify(format!(
+                    "container {} ends as soon as it is started; making a new one",
+                    lost.id
+                ));
+                let mut hopeless = self.hopeless.lock().unwrap_or_else(PoisonError::into_inner);
+                hopeless.push(lost.id.clone());
+                Ok(())
+            }
+            Origin::Made => {
+                let engine = self.host.engine();
+                let said = engine.logs(&lost.id, 5).await.unwrap_or_default();
+                engine.remove(lost.id.as_str(), limits::REMOVE).await?;
+                Err(DockerError::EndsAtOnce {
+                    image: self.plan.settings.image.clone(),
+                    said: last_words(&said),
+                })
+            }
         }
     }
 
@@ -113,18 +158,18 @@ impl SharedContainer {
             source,
         };
         std::fs::create_dir_all(place.directory()).map_err(unusable)?;
-        let (id, name, lease) = match self.plan.life.persist {
+        let (id, name, origin, lease) = match self.plan.life.persist {
             Persist::AcrossProcesses => {
                 let _creating = lease::creation(place).await.map_err(unusable)?;
-                let (id, name) = self.find_or_create().await?;
+                let (id, name, origin) = self.find_or_create().await?;
                 let lease = Lease::share(place.lease()).await.map_err(unusable)?;
-                (id, name, lease)
+                (id, name, origin, lease)
             }
             Persist::WithProcess => {
                 let created = create(&self.host, &self.plan).await?;
                 let path = place.private_lease(&created.name);
                 let lease = Lease::share(path).await.map_err(unusable)?;
-                (created.id, created.name, lease)
+                (created.id, created.name, Origin::Made, lease)
             }
         };
         janitor::start_once(&self.host, &self.plan, id.clone());
@@ -137,12 +182,19 @@ impl SharedContainer {
             id,
             name,
             lease,
+            origin,
+            worked: AtomicBool::new(false),
         })
     }
 
     /// Under `create.lock`.
-    async fn find_or_create(&self) -> Result<(ContainerId, String), DockerError> {
-        let mut candidate = match self.probe().await? {
+    async fn find_or_create(&self) -> Result<(ContainerId, String, Origin), DockerError> {
+        let found = self.probe().await?;
+        let origin = match &found {
+            Some(found) if found.state == State::Running => Origin::Running,
+            _ => Origin::Awoken,
+        };
+        let mut candidate = match found {
             Some(found) => self.settle(found).await?,
             None => None,
         };
@@ -155,11 +207,11 @@ impl SharedContainer {
             candidate = None;
         }
         if let Some(container) = candidate {
-            return Ok((container.id, container.name));
+            return Ok((container.id, container.name, origin));
         }
         let created = create(&self.host, &self.plan).await?;
         StateFile::of(&created.id, &self.plan, self.host.clock()).save(&self.plan.whose.place);
-        Ok((created.id, created.name))
+        Ok((created.id, created.name, Origin::Made))
     }
 
     /// A failed lookup is no match; an engine that does not answer is an error,
@@ -183,7 +235,11 @@ impl SharedContainer {
             }
         };
         match listed {
-            Ok(listed) => Ok(choose(&listed, &self.plan.whose).cloned()),
+            Ok(mut listed) => {
+                let hopeless = self.hopeless.lock().unwrap_or_else(PoisonError::into_inner);
+                listed.retain(|container| !hopeless.contains(&container.id));
+                Ok(choose(&listed, &self.plan.whose).cloned())
+            }
             Err(error @ EngineError::Unreachable { .. }) => Err(error.into()),
             Err(error) => {
                 self.host.notify(format!(
@@ -259,7 +315,10 @@ impl Opener for ContainerOpener {
         async move {
             let request = ExecRequest {
                 command: resident_command(),
-                privileged: rights == Rights::All,
+                user: match rights {
+                    Rights::Own => None,
+                    Rights::User(user) => Some(user),
+                },
             };
             self.host
                 .engine()
@@ -277,7 +336,7 @@ impl Opener for ContainerOpener {
 
 /// What became of a container whose channel failed; a paused one goes on.
 async fn mend(engine: &dyn Engine, id: &ContainerId) -> Mended {
-    match tokio::time::timeout(limits::ALIVE, engine.inspect(id)).await {
+    match tokio::time::timeout(MEND_LIMIT, engine.inspect(id)).await {
         Ok(Ok(None)) => Mended::Gone,
         Ok(Ok(Some(container))) => match container.state {
             State::Running => Mended::Retry,
@@ -291,12 +350,18 @@ async fn mend(engine: &dyn Engine, id: &ContainerId) -> Mended {
         Err(_) => Mended::Unknown(format!(
             "{} did not answer within {} s",
             engine.name(),
-            limits::ALIVE.as_secs()
+            MEND_LIMIT.as_secs_f32()
         )),
     }
 }
 
 impl Attached {
+    /// A command was started: the container is good, and in use now.
+    pub(crate) fn works(&self) {
+        self.worked.store(true, Ordering::Release);
+        self.lease.touch();
+    }
+
     pub(crate) async fn mend(&self, engine: &dyn Engine) -> Mended {
         mend(engine, &self.id).await
     }

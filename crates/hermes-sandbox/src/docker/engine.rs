@@ -178,8 +178,16 @@ impl EngineError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecRequest {
     pub command: Vec<String>,
-    /// Root with every capability: only for ending what its own user cannot end.
-    pub privileged: bool,
+    /// Another user than the container's own.
+    pub user: Option<u32>,
+}
+
+/// A command to be run by an exec of its own, without input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainExec {
+    pub command: Vec<String>,
+    /// Never on a command line.
+    pub environment: Vec<(String, String)>,
 }
 
 pub trait Engine: Send + Sync + 'static {
@@ -241,6 +249,13 @@ pub trait Engine: Send + Sync + 'static {
         &'a self,
         id: &'a ContainerId,
         request: &'a ExecRequest,
+    ) -> BoxFuture<'a, Result<Wire, EngineError>>;
+
+    /// Runs one command; the wire ends with its exit code.
+    fn exec_plain<'a>(
+        &'a self,
+        id: &'a ContainerId,
+        request: &'a PlainExec,
     ) -> BoxFuture<'a, Result<Wire, EngineError>>;
 }
 

@@ -16,6 +16,8 @@ pub enum DockerError {
     },
     #[error("no container could be made from image `{image}`: {source}")]
     Create { image: String, source: EngineError },
+    #[error("a container from image `{image}` ends as soon as it is started: {said}")]
+    EndsAtOnce { image: String, said: String },
     #[error("container {container} is in use by {by}")]
     InUse { container: String, by: String },
     #[error("{0}")]

@@ -26,6 +26,7 @@ mod lease;
 mod mounts;
 mod parse;
 mod place;
+mod plain;
 pub mod reap;
 mod settings;
 mod socket;

@@ -16,7 +16,7 @@ use tokio::net::unix::OwnedReadHalf;
 use super::arguments::RunPlan;
 use super::cli::CliEngine;
 use super::engine::{
-    Container, ContainerId, ContainerProcess, Engine, EngineError, ExecRequest, limits,
+    Container, ContainerId, ContainerProcess, Engine, EngineError, ExecRequest, PlainExec, limits,
 };
 use super::http::{self, Answer, Upgrade, Upgraded};
 use super::parse;
@@ -115,9 +115,8 @@ impl SocketEngine {
             "AttachStdin": true, "AttachStdout": true, "AttachStderr": true,
             "WorkingDir": "/", "Cmd": request.command,
         });
-        if request.privileged {
-            body["Privileged"] = json!(true);
-            body["User"] = json!("0");
+        if let Some(user) = request.user {
+            body["User"] = json!(user.to_string());
         }
         let path = format!("/containers/{}/exec", http::percent_encode(id.as_str()));
         let answer = self
@@ -305,5 +304,13 @@ impl Engine for SocketEngine {
         request: &'a ExecRequest,
     ) -> BoxFuture<'a, Result<Wire, EngineError>> {
         self.exec_wire(id, request).boxed()
+    }
+
+    fn exec_plain<'a>(
+        &'a self,
+        id: &'a ContainerId,
+        request: &'a PlainExec,
+    ) -> BoxFuture<'a, Result<Wire, EngineError>> {
+        self.client.exec_plain(id, request)
     }
 }

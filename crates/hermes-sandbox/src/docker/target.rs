@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 
 use super::container::{Attached, Plan, SharedContainer};
 use super::host::DockerHost;
+use super::plain;
 use super::settings::Persist;
 use crate::channel::{
     Call, CallControl, CallExit, CallInput, CallRequest, Fault, Mended, TerminateError, Tools,
@@ -105,7 +106,8 @@ impl DockerTarget {
     async fn healed(&self, attached: &Arc<Attached>, fault: Fault) -> Result<Fault, LaunchError> {
         match attached.mend(self.container.host().engine().as_ref()).await {
             Mended::Gone => {
-                self.container.forget(attached);
+                let forgotten = self.container.forget(attached).await;
+                forgotten.map_err(super::DockerError::into_launch_error)?;
                 Ok(fault)
             }
             Mended::Retry if says_no_shell(&fault) => Err(LaunchError::NoShell("sh")),
@@ -115,7 +117,7 @@ impl DockerTarget {
     }
 
     async fn start(&self, launch: Launch) -> Result<Running, LaunchError> {
-        let request = request(launch);
+        let request = request(&launch);
         let mut last = None;
         for _ in 0..ATTEMPTS {
             let attached = self.attached().await?;
@@ -131,13 +133,32 @@ impl DockerTarget {
             }
             match attached.pool.call(&request).await {
                 Ok(call) => {
-                    attached.lease.touch();
+                    attached.works();
                     return Ok(running(call));
                 }
                 Err(fault) => last = Some(self.healed(&attached, fault).await?),
             }
         }
-        Err(gave_up(last))
+        self.start_plainly(launch, last).await
+    }
+
+    /// No channel can be had, though the container is there.
+    async fn start_plainly(
+        &self,
+        launch: Launch,
+        why: Option<Fault>,
+    ) -> Result<Running, LaunchError> {
+        let attached = self.attached().await?;
+        let engine = self.container.host().engine();
+        match attached.mend(engine.as_ref()).await {
+            Mended::Retry => {
+                tracing::warn!("no channel into {}: {:?}", attached.id, why);
+                let running = plain::launch(engine, &attached.id, launch).await?;
+                attached.works();
+                Ok(running)
+            }
+            Mended::Gone | Mended::Unknown(_) => Err(gave_up(why)),
+        }
     }
 }
 
@@ -155,7 +176,7 @@ fn says_no_shell(fault: &Fault) -> bool {
         if text.contains("executable file not found") || text.contains("no such file or directory"))
 }
 
-fn request(launch: Launch) -> CallRequest {
+fn request(launch: &Launch) -> CallRequest {
     let shell: Vec<String> = launch
         .shell
         .argv()
@@ -164,11 +185,11 @@ fn request(launch: Launch) -> CallRequest {
         .collect();
     CallRequest {
         shell,
-        script: launch.script,
-        environment: launch.environment,
-        input: match launch.stdin {
+        script: launch.script.clone(),
+        environment: launch.environment.clone(),
+        input: match &launch.stdin {
             Stdin::Null => CallInput::Nothing,
-            Stdin::Bytes(bytes) => CallInput::Bytes(bytes),
+            Stdin::Bytes(bytes) => CallInput::Bytes(bytes.clone()),
             Stdin::Pipe => CallInput::Stream,
         },
     }

@@ -119,7 +119,9 @@ pub(super) fn docker_error(error: DockerError) -> CommandError {
             CommandError::new(ErrorKind::Busy, error).hint("`--force` takes it all the same")
         }
         error @ DockerError::Busy(_) => CommandError::new(ErrorKind::Busy, error),
-        error @ DockerError::Create { .. } => CommandError::new(ErrorKind::Remote, error),
+        error @ (DockerError::Create { .. } | DockerError::EndsAtOnce { .. }) => {
+            CommandError::new(ErrorKind::Remote, error)
+        }
         error @ DockerError::Directory { .. } => CommandError::internal(error),
     }
 }

@@ -156,7 +156,7 @@ async fn docker_scripts_and_variables_of_any_shape_arrive() {
     // Far beyond what one argument may be.
     let long = format!(
         ": '{}'\necho ${{#BASH_VERSION}} | grep -c .",
-        "x\n".repeat(200_000)
+        "0123456789 0123456789 0123456789\n".repeat(5_000)
     );
     assert_eq!(says(&target, &long).await, "1\n");
     // Bytes that are no text.

@@ -2,4 +2,9 @@
 //! and so runs alone: they count containers.
 
 mod channel;
+mod endings;
+mod engines;
+mod healing;
+mod life;
+mod restart;
 mod support;
