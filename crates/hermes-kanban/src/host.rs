@@ -3,7 +3,7 @@
 //! A claim lock reads `<hostname>:<pid>`. Pids mean something only where the host
 //! name matches; everything about other hosts is left to the claim's TTL.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hermes_process::{Identity, Tree};
 
@@ -122,7 +122,10 @@ impl Host {
         };
         outcome.attempted = true;
         let tree = Tree::led_by(process);
+        let started = Instant::now();
         outcome.terminated = tree.terminate_blocking(TERMINATION_GRACE).is_ok();
+        // Whoever outlives the grace is killed.
+        outcome.sigkill = started.elapsed() >= TERMINATION_GRACE;
         outcome
     }
 }

@@ -59,6 +59,17 @@ pub(crate) fn prepare(command: &mut std::process::Command, preparation: Preparat
         }
         // Without the mark the tree is found by session and parents alone.
         let _ = preparation.mark.apply();
+        // Whatever else whoever started us left open is not the child's. Kernels
+        // before 5.11 do not know the call; then only our own are closed.
+        // SAFETY: integers only; a direct system call, so async-signal-safe.
+        unsafe {
+            libc::syscall(
+                libc::SYS_close_range,
+                3,
+                libc::c_uint::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            );
+        }
         Ok(())
     };
     // SAFETY: the hook makes only async-signal-safe calls, see the module header.

@@ -65,6 +65,10 @@ pub enum Verb {
     Tail(TailArgs),
     /// Follow all events of the board
     Watch(WatchArgs),
+    /// Make one round: settle, promote, start workers
+    Dispatch(DispatchArgs),
+    /// Keep making rounds in the foreground
+    Daemon(DaemonArgs),
     /// Count tasks
     Stats(JsonArgs),
     /// Tell a chat about a task
@@ -534,4 +538,46 @@ pub struct GcArgs {
     /// Keep worker logs this long
     #[arg(long, default_value_t = 30)]
     pub log_retention_days: u32,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct DispatchArgs {
+    /// Say what would happen and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// At most N workers at a time, instead of kanban.max_spawn
+    #[arg(long, value_name = "N")]
+    pub max: Option<usize>,
+    /// Failures in a row before a task is blocked, instead of kanban.failure_limit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub failure_limit: Option<i64>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct DaemonArgs {
+    /// Seconds between two rounds, instead of kanban.dispatch_interval_seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub interval: Option<f64>,
+    /// At most N workers at a time
+    #[arg(long, value_name = "N")]
+    pub max: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub failure_limit: Option<i64>,
+    /// Write the process id here while running
+    #[arg(long, value_name = "FILE")]
+    pub pidfile: Option<std::path::PathBuf>,
+    /// Report rounds in which nothing happened too
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// One round over every board, then end
+    #[arg(long)]
+    pub once: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    pub json: bool,
+    /// Accepted for the reference's sake; the loop needs no permission
+    #[arg(long, hide = true)]
+    pub force: bool,
 }

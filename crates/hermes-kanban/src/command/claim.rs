@@ -37,10 +37,9 @@ pub(super) fn claim(
         session.context.home.user_home(),
         &session.context.directory,
     )?;
-    let path = workspace.path.to_string_lossy();
-    session
-        .board
-        .set_workspace(&id, &path, workspace.branch.as_deref())?;
+    let path = workspace.path.to_string_lossy().into_owned();
+    let place = (id.clone(), path.clone(), workspace.branch);
+    session.board.set_workspaces(&[place])?;
     output.line(format!("Claimed {id}"))?;
     output.line(format!("Workspace: {path}"))?;
     Ok(())

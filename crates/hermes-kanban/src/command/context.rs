@@ -23,6 +23,8 @@ pub struct Context {
     pub home: Home,
     pub environment: Environment,
     pub config: Config,
+    /// `-c KEY=VALUE`, for loops that read the configuration again.
+    pub overrides: Vec<(String, String)>,
     pub clock: Clock,
     pub host: Host,
     /// Where the command was started.
@@ -129,13 +131,19 @@ impl<'a> Session<'a> {
         if let Some(warning) = selection.warning {
             output.remark(format!("kanban: warning: {warning}"));
         }
-        let settings = Settings::read(&context.config, &context.environment);
+        let mut settings = Settings::read(&context.config, &context.environment);
+        let mut untouched = false;
+        if let Verb::Dispatch(dispatch) = verb {
+            settings.failure_limit = dispatch.failure_limit.unwrap_or(settings.failure_limit);
+            untouched = dispatch.dry_run;
+        }
         let paths = boards.paths(&selection.slug);
         let board = Board::open(
             &paths.database,
             &OpenOptions {
                 check: Check::Quick,
                 migrate: matches!(verb, Verb::Init),
+                untouched,
                 ..open_options(context, &settings)
             },
         )

@@ -11,6 +11,7 @@ mod claim;
 mod context;
 mod create;
 mod diagnostics;
+mod dispatch;
 mod events;
 mod format;
 mod list;
@@ -32,11 +33,16 @@ pub fn run(args: Args, context: &Context, output: &mut Output<'_>) -> Result<(),
     let verb = match verb {
         // Boards are managed by name; `--board` means nothing to them.
         Verb::Boards(boards) => return boards::run(boards, context, output),
+        // A loop opens boards itself and keeps them.
+        Verb::Daemon(daemon) => {
+            return dispatch::daemon(daemon, args.board.as_deref(), context, output);
+        }
         other => other,
     };
     let session = Session::open(args.board.as_deref(), &verb, context, output)?;
     match verb {
-        Verb::Boards(_) => Ok(()),
+        Verb::Boards(_) | Verb::Daemon(_) => Ok(()),
+        Verb::Dispatch(args) => dispatch::run(args, &session, output),
         Verb::Init => board_info::init(&session, output),
         Verb::Create(args) => create::run(args, &session, output),
         Verb::List(args) => list::run(args, &session, output),

@@ -158,8 +158,9 @@ pub enum Release {
     },
     /// The provider asked us to come back later.
     RateLimited { exit_code: i64, error: String },
-    /// The dispatcher that claimed it is gone and never started a worker.
-    Orphaned,
+    /// Nobody's fault: the dispatcher died before it started a worker, or the worker
+    /// was ended from outside and said so.
+    Abandoned { reason: &'static str, error: String },
 }
 
 /// How many failures a task may have, and who says so.

@@ -97,19 +97,19 @@ pub(super) fn release(task: &Task, release: &Release, now: i64) -> Result<Transi
             };
             (close, EventKind::RateLimited, payload)
         }
-        Release::Orphaned => {
+        Release::Abandoned { reason, error } => {
             let payload = json!({
                 "stale_lock": lock,
-                "worker_pid": null,
+                "worker_pid": task.worker_pid,
                 "claim_expires": task.claim_expires,
                 "last_heartbeat_at": task.last_heartbeat_at,
                 "now": now,
                 "host_local": true,
                 "heartbeat_stale": false,
-                "reason": "dispatcher_died",
+                "reason": reason,
             });
             let close = RunClose {
-                error: Some("the dispatcher ended before it started a worker".to_owned()),
+                error: Some(error.clone()),
                 ..RunClose::of(Outcome::Reclaimed)
             };
             (close, EventKind::Reclaimed, payload)

@@ -284,19 +284,23 @@ impl Board {
         })
     }
 
-    /// Where the task's worker works, found out when it was claimed.
-    pub fn set_workspace(
+    /// Where workers work, found out after their tasks were claimed: path, and the
+    /// branch of a worktree.
+    pub fn set_workspaces(
         &self,
-        id: &TaskId,
-        path: &str,
-        branch: Option<&str>,
+        places: &[(TaskId, String, Option<String>)],
     ) -> Result<(), KanbanError> {
+        if places.is_empty() {
+            return Ok(());
+        }
         self.database.write(|tx| {
-            tx.execute(
-                "UPDATE tasks SET workspace_path = ?2, branch_name = COALESCE(?3, branch_name)
-                 WHERE id = ?1",
-                params![id.as_str(), path, branch],
-            )?;
+            for (id, path, branch) in places {
+                tx.prepare_cached(
+                    "UPDATE tasks SET workspace_path = ?2, branch_name = COALESCE(?3, branch_name)
+                     WHERE id = ?1",
+                )?
+                .execute(params![id.as_str(), path, branch])?;
+            }
             Ok(())
         })
     }

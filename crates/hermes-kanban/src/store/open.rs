@@ -37,6 +37,8 @@ pub struct OpenOptions {
     pub clock: Clock,
     /// Runs every migration step even if the schema looks complete.
     pub migrate: bool,
+    /// Writes nothing to a board of the reference, not even the table it lacks.
+    pub untouched: bool,
 }
 
 impl Default for OpenOptions {
@@ -47,6 +49,7 @@ impl Default for OpenOptions {
             failure_limit: DEFAULT_FAILURE_LIMIT,
             clock: Clock::System,
             migrate: false,
+            untouched: false,
         }
     }
 }
@@ -95,7 +98,9 @@ impl Board {
         };
         let current = schema::is_current(board.database.connection())
             .map_err(|error| preserve(path, board.database.named(error)))?;
-        if options.migrate || !current {
+        if options.untouched && !current && schema::lacks_only_ours(board.database.connection())? {
+            schema::add_ours_in_memory(board.database.connection())?;
+        } else if options.migrate || !current {
             let now = board.now();
             board.database.write(|tx| schema::migrate(tx, now))?;
         }

@@ -203,6 +203,27 @@ pub(super) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
         && !has_running_without_run(connection)?)
 }
 
+/// A board that the reference keeps and we have never written to.
+pub(super) fn lacks_only_ours(connection: &Connection) -> rusqlite::Result<bool> {
+    let has = |table: &str| {
+        connection
+            .prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1")?
+            .exists([table])
+    };
+    Ok(!has("worker_identity")?
+        && has("tasks")?
+        && columns_of(connection, "tasks")?.contains("session_id"))
+}
+
+/// The missing table for this connection alone.
+pub(super) fn add_ours_in_memory(connection: &Connection) -> rusqlite::Result<()> {
+    let ours = TABLES
+        .split(';')
+        .find(|statement| statement.contains("EXISTS worker_identity ("))
+        .unwrap_or_default();
+    connection.execute_batch(&ours.replace("CREATE TABLE", "CREATE TEMP TABLE"))
+}
+
 fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<HashSet<String>> {
     connection
         .prepare_cached("SELECT name FROM pragma_table_info(?1)")?

@@ -11,7 +11,7 @@ use super::apply::insert_event;
 use super::open::Board;
 use super::rows;
 use crate::error::KanbanError;
-use crate::model::{EventKind, Status, WorkerIdentity, from_stored, python};
+use crate::model::{EventKind, Status, Task, WorkerIdentity, from_stored, python};
 
 /// A task somebody works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,23 @@ pub struct RunningTask {
     pub failures: i64,
     /// Only for runs of our own dispatcher.
     pub identity: Option<WorkerIdentity>,
+    pub priority: i64,
+    pub created_at: i64,
+}
+
+impl RunningTask {
+    /// The task as it waits when its claim is gone.
+    pub fn released(&self, last_failure_error: Option<String>) -> ReadyTask {
+        ReadyTask {
+            id: self.id.clone(),
+            assignee: self.assignee.clone(),
+            failures: self.failures,
+            max_retries: self.max_retries,
+            last_failure_error,
+            priority: self.priority,
+            created_at: self.created_at,
+        }
+    }
 }
 
 /// A task that waits for a worker.
@@ -40,6 +57,22 @@ pub struct ReadyTask {
     pub failures: i64,
     pub max_retries: Option<i64>,
     pub last_failure_error: Option<String>,
+    pub priority: i64,
+    pub created_at: i64,
+}
+
+impl From<&Task> for ReadyTask {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.clone(),
+            assignee: task.assignee.clone(),
+            failures: task.consecutive_failures,
+            max_retries: task.max_retries,
+            last_failure_error: task.last_failure_error.clone(),
+            priority: task.priority,
+            created_at: task.created_at,
+        }
+    }
 }
 
 /// What is going on, from one moment.
@@ -81,7 +114,7 @@ impl Board {
                          COALESCE(r.started_at, t.started_at, t.created_at),
                          COALESCE(r.max_runtime_seconds, t.max_runtime_seconds), t.max_retries,
                          t.consecutive_failures, w.run_id, w.pid, w.start_time, w.boot_id, w.host,
-                         w.exit_code, w.signal, w.ended_at
+                         w.exit_code, w.signal, w.ended_at, t.priority, t.created_at
                      FROM tasks t
                      LEFT JOIN task_runs r ON r.id = t.current_run_id
                      LEFT JOIN worker_identity w ON w.run_id = t.current_run_id
@@ -89,18 +122,28 @@ impl Board {
                 )?
                 .query_map([], running_task)?
                 .collect::<Result<_, _>>()?;
-            let count = |status: Status| -> rusqlite::Result<i64> {
-                tx.prepare_cached(
-                    "SELECT COUNT(*) FROM tasks WHERE status = ?1 AND claim_lock IS NULL",
-                )?
-                .query_row([status.as_str()], |row| row.get(0))
-            };
+            let (ready_count, review_count) = self.tick_counts()?;
             Ok(TickFacts {
                 running,
-                ready_count: usize::try_from(count(Status::Ready)?).unwrap_or(0),
-                review_count: usize::try_from(count(Status::Review)?).unwrap_or(0),
+                ready_count,
+                review_count,
             })
         })
+    }
+
+    /// Unclaimed tasks that are ready and in review.
+    pub fn tick_counts(&self) -> Result<(usize, usize), KanbanError> {
+        let count = |status: Status| -> Result<usize, KanbanError> {
+            let count: i64 = self
+                .database
+                .connection()
+                .prepare_cached(
+                    "SELECT COUNT(*) FROM tasks WHERE status = ?1 AND claim_lock IS NULL",
+                )?
+                .query_row([status.as_str()], |row| row.get(0))?;
+            Ok(usize::try_from(count).unwrap_or(0))
+        };
+        Ok((count(Status::Ready)?, count(Status::Review)?))
     }
 
     /// Waiting tasks in the order in which they are served.
@@ -114,7 +157,8 @@ impl Board {
             .database
             .connection()
             .prepare_cached(
-                "SELECT id, assignee, consecutive_failures, max_retries, last_failure_error
+                "SELECT id, assignee, consecutive_failures, max_retries, last_failure_error,
+                     priority, created_at
                  FROM tasks WHERE status = ?1 AND claim_lock IS NULL
                  ORDER BY priority DESC, created_at ASC, rowid LIMIT ?2 OFFSET ?3",
             )?
@@ -132,6 +176,8 @@ impl Board {
                         failures: rows::integer(row, 2)?.unwrap_or(0),
                         max_retries: rows::integer(row, 3)?,
                         last_failure_error: rows::optional_text(row, 4)?,
+                        priority: rows::integer(row, 5)?.unwrap_or(0),
+                        created_at: rows::integer(row, 6)?.unwrap_or(0),
                     })
                 },
             )?
@@ -301,5 +347,7 @@ fn running_task(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunningTask> {
         max_retries: rows::integer(row, 9)?,
         failures: rows::integer(row, 10)?.unwrap_or(0),
         identity,
+        priority: rows::integer(row, 19)?.unwrap_or(0),
+        created_at: rows::integer(row, 20)?.unwrap_or(0),
     })
 }

@@ -1,4 +1,5 @@
 mod corruption;
+mod dispatcher;
 mod goldens;
 mod processes;
 mod schema;

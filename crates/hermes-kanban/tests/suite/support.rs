@@ -68,6 +68,7 @@ impl TestHome {
             home: Home::at(&root, &root),
             environment: Environment::default(),
             config: Config::defaults(),
+            overrides: Vec::new(),
             clock: Clock::fixed(DateTime::from_timestamp(GOLDEN_NOW, 0).unwrap()),
             host: Host::named("testhost"),
             directory: root.clone(),
