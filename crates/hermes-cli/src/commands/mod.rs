@@ -5,6 +5,7 @@
 
 use clap::Subcommand;
 
+use crate::logging::Role;
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 mod auth;
@@ -131,10 +132,8 @@ impl Verb {
             Self::Complete(_)
                 | Self::Completion(_)
                 | Self::Doctor(_)
-                | Self::Kanban(_)
                 | Self::Logs(_)
                 | Self::Profile(_)
-                | Self::Sandbox(_)
                 | Self::Sessions(_)
                 | Self::Status(_)
                 | Self::Version(_)
@@ -150,6 +149,8 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandError> {
     if !verb.as_ref().is_some_and(Verb::only_looks) {
         context.ensure_home(out)?;
+        // A config that cannot be read is for the verb to tell.
+        let _ = context.start_logging(Role::Agent);
     }
     match verb {
         Some(Verb::Complete(args)) => completion::complete(&args, context, out),

@@ -5,6 +5,7 @@ mod config;
 mod fallback;
 mod frame;
 mod layers;
+mod logs;
 mod profile;
 mod reference;
 mod sessions;
