@@ -14,7 +14,7 @@ const SNIPPET_TOKENS: usize = 40;
 const SNIPPET_CHARS_EACH_SIDE: usize = 80;
 const CONTEXT_CHARS: usize = 200;
 /// How many matches are ranked against each other at once.
-const JUDGED_TOGETHER: usize = 5_000;
+const JUDGED_TOGETHER: usize = 3_000;
 /// Beyond this many alternatives a scan is cheaper than the index.
 const MOST_TRIGRAMS: usize = 300;
 

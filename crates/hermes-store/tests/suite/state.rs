@@ -6,7 +6,7 @@ use hermes_store::{
     ListFilter, ListOrder, NewMessage, NewSession, Prune, Retention, SearchRequest, StoreError,
     UsageUpdate,
 };
-use hermes_types::{Cost, CostStatus, Message, SessionId, ToolCall, Usage};
+use hermes_types::{Cost, CostStatus, Message, Role, SessionId, ToolCall, Usage};
 use pretty_assertions::assert_eq;
 
 use super::support::{Scratch, session};
@@ -435,4 +435,36 @@ fn upkeep_on_start_happens_once_per_interval() {
     );
     scratch.clock.advance(chrono::Duration::hours(25));
     assert_eq!(db.upkeep_on_start(&retention).unwrap().sessions, [old]);
+}
+
+#[test]
+fn relevance_looks_at_older_matches_when_newer_ones_are_filtered_out() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let id = session(&db, "s");
+    let wanted = db.append(&id, Message::user("harbour")).unwrap();
+    let noise: Vec<NewMessage> = (0..7_000)
+        .map(|_| Message::assistant("harbour").into())
+        .collect();
+    db.append_batch(&id, &noise).unwrap();
+    let mut request = SearchRequest::new("harbour");
+    request.roles = vec![Role::User];
+    let found: Vec<i64> = db
+        .search(&request)
+        .unwrap()
+        .iter()
+        .map(|hit| hit.id)
+        .collect();
+    assert_eq!(found, [wanted]);
+    request.roles = vec![Role::Assistant];
+    request.limit = 6_500;
+    let mut all: Vec<i64> = db
+        .search(&request)
+        .unwrap()
+        .iter()
+        .map(|hit| hit.id)
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 6_500, "a match was skipped or came twice");
 }
