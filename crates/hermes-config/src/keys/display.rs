@@ -52,5 +52,5 @@ pub(super) const KEYS: &[Key] = &[
     int("paste_collapse_char_threshold", 2000, "characters from which a paste is shown as one placeholder"),
     map("quick_commands", "own slash commands: maps with type exec and command, or type alias and target"),
     map("onboarding.seen", "hints that were shown once"),
-    unset("worktree", Type::Bool, "start every session in its own git worktree").live(),
+    unset("worktree", Type::Bool, "start every session in its own git worktree"),
 ];
