@@ -1,6 +1,8 @@
 //! `${NAME}` in values. Unknown names stay as they are written, and keys are never
 //! expanded.
 
+use std::collections::BTreeSet;
+
 use hermes_home::Environment;
 use serde_json::Value;
 
@@ -46,9 +48,84 @@ pub(crate) fn expand_text(text: &str, environment: &Environment) -> Option<Strin
     changed.then_some(out)
 }
 
+/// Puts templates back into a value that is about to be stored: where it says what
+/// the template on disk yields, the template stays. Items of a list belong together
+/// by their `name` when each has one of its own, else by their place.
+pub(crate) fn keep_templates(new: &mut Value, current: &Value, environment: &Environment) {
+    match (new, current) {
+        (Value::String(text), Value::String(template)) => {
+            if expand_text(template, environment).as_deref() == Some(text.as_str()) {
+                template.clone_into(text);
+            }
+        }
+        (Value::Object(new), Value::Object(current)) => {
+            for (name, value) in new {
+                if let Some(current) = current.get(name) {
+                    keep_templates(value, current, environment);
+                }
+            }
+        }
+        (Value::Array(new), Value::Array(current)) => {
+            let by_name = unique_names(current).zip(unique_names(new)).is_some();
+            for (place, value) in new.iter_mut().enumerate() {
+                let partner = if by_name {
+                    current
+                        .iter()
+                        .find(|item| item.get("name") == value.get("name"))
+                } else {
+                    current.get(place)
+                };
+                if let Some(current) = partner {
+                    keep_templates(value, current, environment);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The names of all items, when every item has one and no two are the same.
+fn unique_names(items: &[Value]) -> Option<BTreeSet<&str>> {
+    let names: Option<BTreeSet<&str>> = items
+        .iter()
+        .map(|item| item.get("name")?.as_str())
+        .collect();
+    names.filter(|names| names.len() == items.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn templates_come_back_where_they_yield_the_stored_value() {
+        let environment: Environment = [("K".to_owned(), "sk".to_owned())].into_iter().collect();
+        let kept = |mut new: Value, current: Value| {
+            keep_templates(&mut new, &current, &environment);
+            new
+        };
+        assert_eq!(kept(json!("sk"), json!("${K}")), json!("${K}"));
+        assert_eq!(kept(json!("other"), json!("${K}")), json!("other"));
+        assert_eq!(
+            kept(
+                json!({"a": "sk", "b": "sk"}),
+                json!({"a": "x-${K}", "b": "${K}"})
+            ),
+            json!({"a": "sk", "b": "${K}"})
+        );
+        assert_eq!(
+            kept(
+                json!([{"name": "new"}, {"name": "b", "key": "sk"}]),
+                json!([{"name": "a", "key": "1"}, {"name": "b", "key": "${K}"}])
+            ),
+            json!([{"name": "new"}, {"name": "b", "key": "${K}"}])
+        );
+        assert_eq!(
+            kept(json!(["sk", "sk"]), json!(["sk", "${K}"])),
+            json!(["sk", "${K}"])
+        );
+    }
 
     #[test]
     fn known_names_are_replaced_and_others_stay() {

@@ -5,27 +5,43 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use hermes_home::{Environment, FileMode, FilePolicy, Home, write_atomic};
+use hermes_home::{Environment, FileMode, FilePolicy, Home, Lock, LockKind, write_atomic};
 use serde_json::{Map, Value};
 
-use crate::dotenv::{self, DotEnv};
+use crate::dotenv::{self, DotEnv, repair};
 use crate::error::ConfigError;
 use crate::yaml::{Document, Kind, Slot, Syntax, parse};
 
-/// Reads `.env` and stores its repair, where it needed one and may be written.
+/// Reads `.env`, and stores its repair where it needs one.
 pub(crate) fn load_dotenv(home: &Home, environment: &Environment) -> Result<DotEnv, ConfigError> {
-    let file = home.env_file();
-    let dotenv = dotenv::read(&file, environment)?;
-    if let Some(text) = &dotenv.repaired
-        && FilePolicy::of(environment, home).managed().is_none()
-    {
+    let dotenv = dotenv::read(&home.env_file(), environment)?;
+    if dotenv.repaired.is_some()
         // On a disk that cannot be written the repair holds for this run only.
-        if let Err(error) = write_atomic(&file, text.as_bytes(), FileMode::Keep) {
-            tracing::debug!(file = %file.display(), %error, "cannot store the repaired .env");
-        }
+        && let Err(error) = store_repair(home, environment)
+    {
+        tracing::debug!(%error, "cannot store the repaired .env");
     }
     Ok(dotenv)
 }
+
+/// Repairs what the file holds now: somebody may have written to it since.
+fn store_repair(home: &Home, environment: &Environment) -> io::Result<()> {
+    if FilePolicy::of(environment, home).managed().is_some() {
+        return Ok(());
+    }
+    let Some(_lock) = Lock::try_acquire(&home.join(LOCK), LockKind::Exclusive)? else {
+        // Its holder repairs too.
+        return Ok(());
+    };
+    let file = home.env_file();
+    match repair(&fs::read_to_string(&file)?) {
+        Some(text) => write_atomic(&file, text.as_bytes(), FileMode::Keep),
+        None => Ok(()),
+    }
+}
+
+/// Held by every writer of either file while it reads, changes and writes.
+pub(crate) const LOCK: &str = "config.yaml.lock";
 
 /// More than any person writes; what is larger is not a configuration.
 const LARGEST: u64 = 16 << 20;

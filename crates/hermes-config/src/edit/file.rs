@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{Refusal, set, unset};
 use crate::dotenv;
 use crate::error::ConfigError;
-use crate::expand::expand;
-use crate::files::{read_bytes, read_file, read_map};
+use crate::expand::keep_templates;
+use crate::files::{LOCK, read_bytes, read_file, read_map};
 use crate::layers::at;
 
 /// One change to `config.yaml`.
@@ -38,14 +38,13 @@ pub fn change_config(
 ) -> Result<Applied, ConfigError> {
     let policy = writable(home, environment)?;
     let file = home.config_file();
-    let _lock = lock(home, "config.yaml.lock")?;
+    let _lock = lock(home)?;
     let before = read_file(&file)?;
-    // A file that cannot be read is not a file to start over from.
-    let (_, tree) = read_map(&before, &file)?;
-    let tree = Value::Object(tree);
     let mut text = before.clone();
     for change in changes {
-        text = apply(&text, &tree, environment, change).map_err(|refusal| {
+        // A file that cannot be read is not a file to start over from.
+        let (_, tree) = read_map(&text, &file)?;
+        text = apply(&text, &Value::Object(tree), environment, change).map_err(|refusal| {
             let (Change::Set { path, .. } | Change::Unset { path }) = change;
             refused(refusal, path, &file)
         })?;
@@ -65,15 +64,14 @@ fn apply(
 ) -> Result<String, Refusal> {
     match change {
         Change::Set { path, value } => {
+            let mut value = value.clone();
             if let Some(current) = at(tree, path) {
-                // A template that already yields this value stays a template.
-                let mut expanded = current.clone();
-                expand(&mut expanded, environment);
-                if current == value || (expanded == *value && expanded != *current) {
+                keep_templates(&mut value, current, environment);
+                if value == *current {
                     return Ok(text.to_owned());
                 }
             }
-            set(text, path, value)
+            set(text, path, &value)
         }
         Change::Unset { path } => Ok(unset(text, path)?.unwrap_or_else(|| text.to_owned())),
     }
@@ -87,7 +85,7 @@ pub fn change_dotenv(
 ) -> Result<Applied, ConfigError> {
     let policy = writable(home, environment)?;
     let file = home.env_file();
-    let _lock = lock(home, "config.yaml.lock")?;
+    let _lock = lock(home)?;
     let bytes = read_bytes(&file)?;
     // A file in an older encoding keeps it: every byte is one character.
     let (before, older) = match String::from_utf8(bytes) {
@@ -168,8 +166,8 @@ fn writable(home: &Home, environment: &Environment) -> Result<FilePolicy, Config
     Ok(policy)
 }
 
-fn lock(home: &Home, name: &str) -> Result<Lock, ConfigError> {
-    let file = home.join(name);
+fn lock(home: &Home) -> Result<Lock, ConfigError> {
+    let file = home.join(LOCK);
     Lock::acquire(&file, LockKind::Exclusive)
         .map_err(|error| ConfigError::Unwritable { file, error })
 }
