@@ -288,13 +288,11 @@ impl PrivateEngine {
     pub fn up(&mut self) {
         let path = |name: &str| self.directory.path().join(name);
         let log = fs::File::create(path("log")).expect("create the log");
-        let daemon = Command::new(find("dockerd"))
-            .args([
-                "--bridge=none",
-                "--iptables=false",
-                "--ip6tables=false",
-                "--storage-driver=overlay2",
-            ])
+        // In a network of its own: two daemons would fight over the default bridge.
+        let daemon = Command::new("unshare")
+            .arg("--net")
+            .arg(find("dockerd"))
+            .args(["--iptables=false", "--ip6tables=false"])
             .arg("--data-root")
             .arg(path("data"))
             .arg("--exec-root")

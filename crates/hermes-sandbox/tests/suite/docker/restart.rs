@@ -12,13 +12,11 @@ use super::support::{finish, says, setup, start};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn docker_a_restarted_daemon_is_healed_between_calls_and_told_during_one() {
-    let Some(mut setup) = setup(BASH) else { return };
+    let Some(setup) = setup(BASH) else { return };
     let Some(mut engine) = PrivateEngine::start() else {
         return;
     };
     engine.image(BASH);
-    // A daemon without a bridge has no network to give.
-    setup.plan.settings.network = false;
     let mut environment = Environment::of_process();
     environment.set("DOCKER_HOST", engine.host());
     let target = DockerTarget::new(setup.host_with(&environment), setup.plan.clone());
