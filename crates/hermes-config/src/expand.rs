@@ -53,10 +53,10 @@ pub(crate) fn expand_text(text: &str, environment: &Environment) -> Option<Strin
 /// by their `name` when each has one of its own, else by their place.
 pub(crate) fn keep_templates(new: &mut Value, current: &Value, environment: &Environment) {
     match (new, current) {
-        (Value::String(text), Value::String(template)) => {
-            if expand_text(template, environment).as_deref() == Some(text.as_str()) {
-                template.clone_into(text);
-            }
+        (Value::String(text), Value::String(template))
+            if expand_text(template, environment).as_deref() == Some(text.as_str()) =>
+        {
+            template.clone_into(text);
         }
         (Value::Object(new), Value::Object(current)) => {
             for (name, value) in new {
