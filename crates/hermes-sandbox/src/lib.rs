@@ -1,6 +1,7 @@
 //! Where commands run: this machine, a container, a host behind ssh.
 //!
 //! - [`Sandbox`] is what an agent has: sessions, files and processes in one place.
+//! - [`Sandboxes`] makes them from configuration when they are needed.
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
 //! - [`local`] is this machine; [`docker`] is the container that all processes share.
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
@@ -23,6 +24,7 @@ pub mod local;
 mod path;
 mod run;
 mod sandbox;
+mod sandboxes;
 pub mod search;
 pub mod session;
 pub mod settings;
@@ -32,4 +34,5 @@ pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, ShellF
 pub use path::{HostPath, Mount, MountMap, SandboxPath};
 pub use run::{ScriptError, ScriptOutcome, run_script};
 pub use sandbox::{Sandbox, SandboxParts};
+pub use sandboxes::{Override, SandboxError, Sandboxes, SandboxesPlan};
 pub use target::{Control, EndError, Exit, Launch, LaunchError, Running, Shell, Stdin, Target};

@@ -13,6 +13,7 @@ pub mod patch;
 pub mod preview;
 mod registry;
 mod state;
+pub mod terminal;
 mod tool;
 pub mod toolsets;
 

@@ -25,7 +25,7 @@ pub(super) const KEYS: &[Key] = &[
     flag("terminal.docker_orphan_reaper", true, "remove containers that nobody uses any more").bridged("TERMINAL_DOCKER_ORPHAN_REAPER").mirrored().live(),
     text("terminal.docker_on_drift", "warn", "what to do when the container was made with other settings").choices(&["warn", "recreate"]).live(),
     float("terminal.docker_idle_stop_hours", 0.0, "idle hours after which the container is stopped; 0 never").live(),
-    flag("terminal.docker_network", true, "give the container a network").live(),
+    flag("terminal.docker_network", true, "give the container a network").bridged("TERMINAL_DOCKER_NETWORK").live(),
     float("terminal.container_cpu", 1.0, "cores of a container; 0 no limit").bridged("TERMINAL_CONTAINER_CPU").mirrored().live(),
     int("terminal.container_memory", 5120, "memory of a container in MB; 0 no limit").bridged("TERMINAL_CONTAINER_MEMORY").mirrored().live(),
     int("terminal.container_disk", 51200, "disk of a container in MB; 0 no limit").bridged("TERMINAL_CONTAINER_DISK").mirrored().live(),

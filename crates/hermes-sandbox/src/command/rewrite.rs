@@ -120,7 +120,11 @@ fn each_sudo(command: &str, offset: usize, see: &mut dyn FnMut(usize, &[&str])) 
         for inside in &token.substitutions {
             each_sudo(&command[inside.clone()], offset + inside.start, see);
         }
-        if token.is_command && !token.quoted && token.text(command) == "sudo" {
+        // `sudo() { …; }` defines a function of that name.
+        let defined = tokens
+            .get(index + 1)
+            .is_some_and(|next| next.kind == TokenKind::Open);
+        if token.is_command && !token.quoted && !defined && token.text(command) == "sudo" {
             let options: Vec<&str> = tokens[index + 1..]
                 .iter()
                 .take_while(|token| token.kind == TokenKind::Word)
@@ -212,6 +216,7 @@ mod tests {
             ("'sudo' ls", "'sudo' ls"),
             ("# sudo ls", "# sudo ls"),
             ("man sudo", "man sudo"),
+            ("sudo() { :; }", "sudo() { :; }"),
             ("sudoedit f", "sudoedit f"),
             ("cat <<E\nsudo ls\nE", "cat <<E\nsudo ls\nE"),
         ] {

@@ -1,0 +1,299 @@
+//! Which sandbox a task gets: made from configuration when first needed, shared by
+//! everybody who is not set apart on purpose.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hermes_config::{Config, ConfigError};
+use hermes_home::{Clock, Environment, Home};
+
+use crate::background::{Processes, ProcessesOptions};
+use crate::docker::{
+    DockerConfig, DockerHost, DockerTarget, EngineError, HostUser, Notify, Surroundings,
+};
+use crate::files::ShellFiles;
+use crate::local::{LocalPlan, local_sandbox};
+use crate::path::MountMap;
+use crate::sandbox::{Sandbox, SandboxParts};
+use crate::session::SessionOptions;
+use crate::settings::{Backend, FrontEnd, TerminalSettings};
+use crate::target::Target;
+
+/// The key of everything that is not isolated.
+const SHARED: &str = "default";
+
+/// Where background processes are remembered.
+const CHECKPOINT: &str = "processes.json";
+
+pub struct SandboxesPlan {
+    pub config: Arc<Config>,
+    pub home: Home,
+    pub environment: Environment,
+    pub front_end: FrontEnd,
+    /// The directory of this process; `None` when it was deleted.
+    pub launched_in: Option<PathBuf>,
+    pub user: HostUser,
+    pub clock: Clock,
+    /// Sentences for the user: drift, a container that had to be replaced.
+    pub notify: Notify,
+}
+
+/// What one task wants different. Only an image sets it apart; a directory moves
+/// its session and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Override {
+    pub image: Option<String>,
+    pub cwd: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error("the terminal backend `{0}` is not built yet: use `local` or `docker`")]
+    NotBuilt(&'static str),
+}
+
+pub struct Sandboxes {
+    source: Source,
+    processes: Arc<Processes>,
+    made: Mutex<Made>,
+}
+
+enum Source {
+    Plan(Box<SandboxesPlan>),
+    Fixed(Box<TerminalSettings>, Arc<Sandbox>),
+}
+
+#[derive(Default)]
+struct Made {
+    sandboxes: HashMap<String, Arc<Sandbox>>,
+    overrides: HashMap<String, Override>,
+    docker: Option<Arc<DockerHost>>,
+    containers: Vec<Arc<DockerTarget>>,
+}
+
+impl Sandboxes {
+    /// Touches neither disk nor engine.
+    pub fn new(plan: SandboxesPlan) -> Arc<Self> {
+        let processes = Processes::new(ProcessesOptions {
+            checkpoint: Some(plan.home.join(CHECKPOINT)),
+        });
+        Arc::new(Self {
+            source: Source::Plan(Box::new(plan)),
+            processes,
+            made: Mutex::default(),
+        })
+    }
+
+    /// One sandbox for everybody, made elsewhere.
+    pub fn fixed(settings: TerminalSettings, sandbox: Arc<Sandbox>) -> Arc<Self> {
+        Arc::new(Self {
+            processes: sandbox.processes().clone(),
+            source: Source::Fixed(Box::new(settings), sandbox),
+            made: Mutex::default(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn processes(&self) -> &Arc<Processes> {
+        &self.processes
+    }
+
+    /// Read anew for every call, so that a bad value fails the call it concerns.
+    pub fn settings(&self) -> Result<TerminalSettings, SandboxError> {
+        match &self.source {
+            Source::Fixed(settings, _) => Ok((**settings).clone()),
+            Source::Plan(plan) => Ok(TerminalSettings::read(&plan.config, &plan.home)?),
+        }
+    }
+
+    /// Replaces what `task` wants different; moves its session if it has one.
+    pub fn set_override(&self, task: &str, wanted: Override) {
+        let key = key(task, Some(&wanted));
+        let mut made = self.lock();
+        if let (Some(cwd), Some(sandbox)) = (&wanted.cwd, made.sandboxes.get(key)) {
+            sandbox.set_cwd(task, cwd);
+        }
+        made.overrides.insert(task.to_owned(), wanted);
+    }
+
+    /// The sandbox of `task`. Making one starts nothing: its first command does.
+    pub fn get(&self, task: &str) -> Result<Arc<Sandbox>, SandboxError> {
+        let plan = match &self.source {
+            Source::Fixed(_, sandbox) => return Ok(sandbox.clone()),
+            Source::Plan(plan) => plan,
+        };
+        // Held throughout: several first calls make one sandbox.
+        let mut made = self.lock();
+        let wanted = made.overrides.get(task).cloned();
+        let key = key(task, wanted.as_ref()).to_owned();
+        if let Some(sandbox) = made.sandboxes.get(&key) {
+            return Ok(sandbox.clone());
+        }
+        let sandbox = self.make(plan, &mut made, &key, wanted.as_ref())?;
+        if let Some(cwd) = wanted.and_then(|wanted| wanted.cwd) {
+            sandbox.set_cwd(task, &cwd);
+        }
+        made.sandboxes.insert(key, sandbox.clone());
+        Ok(sandbox)
+    }
+
+    fn make(
+        &self,
+        plan: &SandboxesPlan,
+        made: &mut Made,
+        key: &str,
+        wanted: Option<&Override>,
+    ) -> Result<Arc<Sandbox>, SandboxError> {
+        let settings = TerminalSettings::read(&plan.config, &plan.home)?;
+        match settings.backend {
+            Backend::Local => Ok(local_sandbox(LocalPlan {
+                settings: &settings,
+                environment: plan.config.environment(),
+                home: &plan.home,
+                front_end: plan.front_end,
+                launched_in: plan.launched_in.as_deref(),
+                processes: self.processes.clone(),
+            })),
+            Backend::Docker => self.make_docker(plan, made, key, wanted),
+            other => Err(SandboxError::NotBuilt(other.as_str())),
+        }
+    }
+
+    fn make_docker(
+        &self,
+        plan: &SandboxesPlan,
+        made: &mut Made,
+        key: &str,
+        wanted: Option<&Override>,
+    ) -> Result<Arc<Sandbox>, SandboxError> {
+        let around = Surroundings {
+            directory: plan.launched_in.clone(),
+            user: plan.user,
+        };
+        let mut docker = DockerConfig::read(&plan.config, &plan.home, key, &around)?;
+        for warning in &docker.warnings {
+            (plan.notify)(warning.clone());
+        }
+        if let Some(image) = wanted.and_then(|wanted| wanted.image.clone()) {
+            docker.plan.settings.image = image;
+        }
+        let host = match &made.docker {
+            Some(host) => host.clone(),
+            None => {
+                let host = DockerHost::find(
+                    &plan.environment,
+                    plan.home.user_home(),
+                    plan.clock.clone(),
+                    plan.notify.clone(),
+                )?;
+                made.docker.insert(host).clone()
+            }
+        };
+        let session = SessionOptions {
+            environment: docker.session_environment,
+            ..SessionOptions::starting_in(docker.plan.settings.working_directory.clone())
+        };
+        let container = Arc::new(DockerTarget::new(host, docker.plan));
+        made.containers.push(container.clone());
+        let target: Arc<dyn Target> = container;
+        Ok(Sandbox::new(SandboxParts {
+            backend: Backend::Docker,
+            files: Arc::new(ShellFiles::new(target.clone())),
+            target,
+            mounts: MountMap::default(),
+            session,
+            processes: self.processes.clone(),
+        }))
+    }
+
+    /// Lets go of everything as the settings say; waits for what must be removed.
+    /// Background processes stay. `false` when a removal was not done in time.
+    pub async fn close(&self) -> bool {
+        let made = std::mem::take(&mut *self.lock());
+        futures_util::future::join_all(made.sandboxes.values().map(|sandbox| sandbox.close()))
+            .await;
+        futures_util::future::join_all(
+            made.containers
+                .iter()
+                .map(|container| container.cleanup(false)),
+        )
+        .await;
+        match made.docker {
+            Some(host) => host.finish().await,
+            None => true,
+        }
+    }
+}
+
+fn key<'a>(task: &'a str, wanted: Option<&Override>) -> &'a str {
+    match wanted {
+        Some(Override { image: Some(_), .. }) => task,
+        _ => SHARED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn sandboxes(yaml: &str) -> Arc<Sandboxes> {
+        let home = tempfile::tempdir().unwrap();
+        Sandboxes::new(SandboxesPlan {
+            config: Arc::new(Config::from_yaml(yaml).unwrap()),
+            home: Home::at(home.path(), home.path()),
+            environment: Environment::default(),
+            front_end: FrontEnd::Terminal,
+            launched_in: Some(PathBuf::from("/")),
+            user: HostUser { uid: 0, gid: 0 },
+            clock: Clock::System,
+            notify: Arc::new(|_| {}),
+        })
+    }
+
+    #[test]
+    fn a_directory_moves_a_session_and_does_not_set_a_task_apart() {
+        let sandboxes = sandboxes("terminal: {backend: local}");
+        let shared = sandboxes.get("one").unwrap();
+        sandboxes.set_override(
+            "two",
+            Override {
+                image: None,
+                cwd: Some("/usr".to_owned()),
+            },
+        );
+        let other = sandboxes.get("two").unwrap();
+        assert!(Arc::ptr_eq(&shared, &other));
+        assert_eq!(
+            (shared.session("one").cwd(), other.session("two").cwd()),
+            ("/".to_owned(), "/usr".to_owned())
+        );
+        sandboxes.set_override(
+            "three",
+            Override {
+                image: Some("x".to_owned()),
+                cwd: None,
+            },
+        );
+        assert!(!Arc::ptr_eq(&shared, &sandboxes.get("three").unwrap()));
+    }
+
+    #[test]
+    fn what_is_not_built_and_what_is_wrong_is_said() {
+        let error = sandboxes("terminal: {backend: ssh}")
+            .get("x")
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("`ssh`"), "{error}");
+        let error = sandboxes("terminal: {timeout: 5m}").get("x").err().unwrap();
+        assert!(error.to_string().contains("terminal.timeout"), "{error}");
+    }
+}

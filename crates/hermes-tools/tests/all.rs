@@ -1,0 +1,8 @@
+//! Tools over real sandboxes.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
+
+mod suite {
+    mod process;
+    mod support;
+    mod terminal;
+}
