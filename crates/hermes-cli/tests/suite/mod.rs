@@ -2,6 +2,7 @@ mod auth;
 mod bad_homes;
 mod completion;
 mod config;
+mod docker;
 mod fallback;
 mod frame;
 mod layers;

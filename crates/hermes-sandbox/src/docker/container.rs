@@ -12,7 +12,9 @@ use tokio::sync::Semaphore;
 use super::cli::last_words;
 use super::create::create;
 use super::drift;
-use super::engine::{Container, ContainerId, Engine, EngineError, ExecRequest, State, limits};
+use super::engine::{
+    Container, ContainerId, Engine, EngineError, ExecRequest, State, limits, list_or_doubt,
+};
 use super::error::DockerError;
 use super::find::{Step, Whose, choose, step_for};
 use super::host::DockerHost;
@@ -23,9 +25,6 @@ use crate::channel::{Fault, Mended, Opener, Pool, Rights, Wire, resident_command
 
 /// How long a restarting or vanishing container may take to settle.
 const SETTLE: Duration = Duration::from_secs(10);
-
-/// After this long without a listing we ask whether the engine answers at all.
-const DOUBT: Duration = Duration::from_secs(2);
 
 /// For a look at a container that does not answer.
 const MEND_LIMIT: Duration = Duration::from_millis(2500);
@@ -218,21 +217,12 @@ impl SharedContainer {
     /// because creating would only wait longer for the same answer.
     async fn probe(&self) -> Result<Option<Container>, DockerError> {
         let labels = self.plan.whose.identity.shared();
-        let engine = self.host.engine();
-        let mut listing = engine.list(&labels);
-        let listed = tokio::select! {
-            listed = &mut listing => listed,
-            () = tokio::time::sleep(DOUBT) => {
-                match tokio::time::timeout(limits::ALIVE - DOUBT, engine.alive()).await {
-                    Ok(Ok(())) => listing.await,
-                    Ok(Err(error)) => return Err(error.into()),
-                    Err(_) => return Err(EngineError::Timeout {
-                        engine: engine.name().to_owned(),
-                        operation: "ps".to_owned(),
-                        limit: limits::ALIVE,
-                    }.into()),
-                }
+        let listed = match list_or_doubt(self.host.engine().as_ref(), &labels).await {
+            // It does not answer at all; creating would only wait longer.
+            Err(error @ EngineError::Timeout { limit, .. }) if limit == limits::ALIVE => {
+                return Err(error.into());
             }
+            listed => listed,
         };
         match listed {
             Ok(mut listed) => {

@@ -259,6 +259,31 @@ pub trait Engine: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Wire, EngineError>>;
 }
 
+/// After this long without a listing we ask whether the engine answers at all.
+const DOUBT: Duration = Duration::from_secs(2);
+
+/// A listing from an engine that may be slow, but not from one that is stuck: then
+/// the error comes after [`limits::ALIVE`].
+pub(crate) async fn list_or_doubt(
+    engine: &dyn Engine,
+    labels: &[(&str, &str)],
+) -> Result<Vec<Container>, EngineError> {
+    let mut listing = engine.list(labels);
+    tokio::select! {
+        listed = &mut listing => return listed,
+        () = tokio::time::sleep(DOUBT) => {}
+    }
+    match tokio::time::timeout(limits::ALIVE - DOUBT, engine.alive()).await {
+        Ok(Ok(())) => listing.await,
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(EngineError::Timeout {
+            engine: engine.name().to_owned(),
+            operation: "ps".to_owned(),
+            limit: limits::ALIVE,
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

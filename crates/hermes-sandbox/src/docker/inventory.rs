@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::container::Plan;
 use super::create::create;
 use super::drift::drift_of;
-use super::engine::{Container, ContainerId, EngineError, State, limits};
+use super::engine::{Container, ContainerId, EngineError, State, limits, list_or_doubt};
 use super::error::DockerError;
 use super::find::choose;
 use super::host::{DockerHost, stop_and_remove};
@@ -80,7 +80,7 @@ impl Inventory<'_> {
             Scope::Own => &own[..],
             Scope::Everybody => &own[..1],
         };
-        let mut found = self.host.engine().list(wanted).await?;
+        let mut found = list_or_doubt(self.host.engine().as_ref(), wanted).await?;
         if scope == Scope::Own {
             found.retain(|container| self.is_of_this_home(container));
         }
@@ -104,7 +104,7 @@ impl Inventory<'_> {
     /// The container that a command of this home would use.
     pub async fn current(&self) -> Result<Option<Container>, EngineError> {
         let shared = self.plan.whose.identity.shared();
-        let found = self.host.engine().list(&shared).await?;
+        let found = list_or_doubt(self.host.engine().as_ref(), &shared).await?;
         Ok(choose(&found, &self.plan.whose).cloned())
     }
 
