@@ -16,6 +16,7 @@ pub mod repair;
 pub mod scrub;
 mod session;
 mod setup;
+pub mod slash;
 pub mod spend;
 mod turn;
 

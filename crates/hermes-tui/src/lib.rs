@@ -1,9 +1,21 @@
 //! The conversation in the terminal: inline, with the terminal's own scrollback.
 //!
 //! This crate shows [`hermes_types::TurnEvent`]s and sends inputs; it calls no
-//! tool and formats no prompt.
+//! tool and formats no prompt. [`App`] is the whole behaviour without a terminal,
+//! [`Painter`] puts it on one, [`run`] joins both with a conversation.
 
+mod app;
+mod editor;
+mod history;
 pub mod markdown;
+mod paint;
+mod run;
+mod terminal;
 mod theme;
 
+pub use app::{App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, Status, ToolLines};
+pub use editor::{Editor, Layout};
+pub use history::History;
+pub use paint::{Live, Painter, ansi};
+pub use run::{Chat, Host, Outcome, run};
 pub use theme::Theme;

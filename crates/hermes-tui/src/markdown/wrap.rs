@@ -24,7 +24,7 @@ pub fn wrap(
                 Some(text) => (text, true),
                 None => (piece, false),
             };
-            for word in text.split_word_bounds() {
+            for word in pieces(text) {
                 wrapper.put(word, span);
             }
             if breaks {
@@ -33,6 +33,39 @@ pub fn wrap(
         }
     }
     wrapper.finish()
+}
+
+/// Where a line may break: between blanks and words, and around wide characters,
+/// which stand for whole syllables or words.
+fn pieces(text: &str) -> Vec<&str> {
+    #[derive(PartialEq)]
+    enum Kind {
+        Blank,
+        Word,
+        Wide,
+    }
+    let mut out = Vec::new();
+    let mut start = 0;
+    let mut last = None;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let kind = if grapheme.trim().is_empty() {
+            Kind::Blank
+        } else if display_width(grapheme) > 1 {
+            Kind::Wide
+        } else {
+            Kind::Word
+        };
+        let joins = kind != Kind::Wide && last.as_ref() == Some(&kind);
+        if !joins && at > start {
+            out.push(&text[start..at]);
+            start = at;
+        }
+        last = Some(kind);
+    }
+    if start < text.len() {
+        out.push(&text[start..]);
+    }
+    out
 }
 
 struct Wrapper<'p> {

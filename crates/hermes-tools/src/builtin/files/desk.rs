@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_sandbox::{FileError, FileKind, Files, SandboxPath, Stat};
 use serde_json::{Map, Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::FileLimits;
 use super::policy::FilePolicy;
@@ -19,7 +20,7 @@ pub struct FileDesk {
     pub(super) policy: Arc<FilePolicy>,
     pub(super) limits: FileLimits,
     seen: Mutex<HashMap<SandboxPath, Seen>>,
-    writers: Mutex<HashMap<SandboxPath, Arc<tokio::sync::Mutex<()>>>>,
+    writers: Mutex<HashMap<SandboxPath, Arc<Semaphore>>>,
 }
 
 /// What the model knows of a file.
@@ -113,12 +114,20 @@ impl FileDesk {
     }
 
     /// Held while a file is read, changed and written back.
-    pub(super) fn writer(&self, path: &SandboxPath) -> Arc<tokio::sync::Mutex<()>> {
+    pub(super) async fn turn_to_write(&self, path: &SandboxPath) -> Option<OwnedSemaphorePermit> {
+        // Only a closed semaphore refuses, and these are never closed.
+        self.writer(path).acquire_owned().await.ok()
+    }
+
+    fn writer(&self, path: &SandboxPath) -> Arc<Semaphore> {
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         if writers.len() > REMEMBERED {
             writers.retain(|_, lock| Arc::strong_count(lock) > 1);
         }
-        Arc::clone(writers.entry(path.clone()).or_default())
+        let turn = writers
+            .entry(path.clone())
+            .or_insert_with(|| Arc::new(Semaphore::new(1)));
+        Arc::clone(turn)
     }
 
     pub(super) fn recall(&self, path: &SandboxPath) -> Seen {

@@ -1,10 +1,10 @@
 //! `patch`: one edit by quotation, or a patch of several files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::{MAX_READ, NewFileMode};
+use hermes_sandbox::{MAX_READ, NewFileMode, SandboxPath};
 use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
@@ -47,8 +47,7 @@ impl PatchTool {
             return Err(result);
         }
         located.regular().map_err(error)?;
-        let writer = self.desk.writer(&located.real);
-        let _turn = writer.lock().await;
+        let _turn = self.desk.turn_to_write(&located.real).await;
         let before = read_text(&located).await.map_err(error)?;
         let scope = if flag(arguments, "replace_all") {
             Scope::All
@@ -120,18 +119,10 @@ impl PatchTool {
             located.insert((*path).to_owned(), place);
         }
         // In sorted order, so that two patches never wait for each other.
-        let writers: Vec<_> = located
-            .values()
-            .map(|place| self.desk.writer(&place.real))
-            .collect();
+        let files: BTreeSet<&SandboxPath> = located.values().map(|place| &place.real).collect();
         let mut turns = Vec::new();
-        for (index, writer) in writers.iter().enumerate() {
-            if !writers[..index]
-                .iter()
-                .any(|earlier| Arc::ptr_eq(earlier, writer))
-            {
-                turns.push(writer.lock().await);
-            }
+        for file in files {
+            turns.push(self.desk.turn_to_write(file).await);
         }
         let mut contents: BTreeMap<&str, Result<Option<String>, String>> = BTreeMap::new();
         for (path, place) in &located {

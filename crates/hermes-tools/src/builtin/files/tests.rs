@@ -24,7 +24,7 @@ struct Folder {
 
 impl Workspace for Folder {
     fn files(&self) -> BoxFuture<'_, Result<Arc<dyn Files>, String>> {
-        Box::pin(async { Ok(Arc::new(LocalFiles::default()) as Arc<dyn Files>) })
+        Box::pin(async { Ok(Arc::new(LocalFiles) as Arc<dyn Files>) })
     }
 
     fn cwd<'a>(&'a self, _task: &'a str) -> BoxFuture<'a, Result<SandboxPath, String>> {

@@ -41,8 +41,7 @@ impl WriteFileTool {
         {
             return Err(error(located.regular().err().unwrap_or_default()));
         }
-        let writer = self.desk.writer(&located.real);
-        let _turn = writer.lock().await;
+        let _turn = self.desk.turn_to_write(&located.real).await;
         let mut warnings: Vec<String> = located.warning.clone().into_iter().collect();
         warnings.extend(self.desk.staleness(&located));
         let before = existing_text(&located).await?;

@@ -1,0 +1,149 @@
+//! The menu below the input: slash commands, their arguments, paths.
+
+use std::path::Path;
+
+use hermes_agent::slash::CATALOGUE;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::picker::cut;
+use crate::markdown::display_width;
+use crate::theme::Theme;
+
+const MOST: usize = 30;
+const ROWS: usize = 8;
+
+/// Words that only the program knows: models, sessions, skills.
+pub trait Completer: Send {
+    /// Possible arguments of a command: word and description.
+    fn arguments(&self, command: &str) -> Vec<(String, String)>;
+
+    /// Where relative paths begin.
+    fn directory(&self) -> &Path;
+
+    fn user_home(&self) -> &Path;
+}
+
+/// An open menu: what would be put in the place of the word before the cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Menu {
+    pub(super) start: usize,
+    pub(super) entries: Vec<(String, String)>,
+    pub(super) selected: usize,
+}
+
+impl Menu {
+    /// The menu for a text with the cursor at its end, when there is any.
+    pub(super) fn open(text: &str, completer: &dyn Completer) -> Option<Self> {
+        let (start, entries) = match text.strip_prefix('/') {
+            Some(rest) if !text.contains('\n') => match rest.split_once(' ') {
+                None if rest.contains('/') => paths(text, completer)?,
+                None => (0, commands(rest)),
+                Some((name, argument)) => {
+                    let word = argument.rsplit(' ').next().unwrap_or("");
+                    let command = hermes_agent::slash::find(name).ok()?;
+                    let mut entries = completer.arguments(command.name);
+                    entries.retain(|(entry, _)| entry.starts_with(word));
+                    if entries.is_empty() && command.name == "image" {
+                        paths(text, completer)?
+                    } else {
+                        (text.len() - word.len(), entries)
+                    }
+                }
+            },
+            _ => paths(text, completer)?,
+        };
+        let mut entries = entries;
+        entries.truncate(MOST);
+        // One entry that is there already helps nobody.
+        let done = entries.len() == 1 && entries[0].0.trim_end() == &text[start..];
+        (!entries.is_empty() && !done).then_some(Self {
+            start,
+            entries,
+            selected: 0,
+        })
+    }
+
+    pub(super) fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        let widest = self
+            .entries
+            .iter()
+            .map(|(word, _)| display_width(word))
+            .max()
+            .unwrap_or(0)
+            .min(width / 2);
+        let first = self.selected.saturating_sub(ROWS - 1);
+        let shown = self.entries.iter().enumerate().skip(first).take(ROWS);
+        shown
+            .map(|(index, (word, description))| {
+                let style = if index == self.selected {
+                    theme.selected
+                } else {
+                    Style::new()
+                };
+                let word = cut(word, widest.max(4));
+                let pad = " ".repeat(widest.saturating_sub(display_width(&word)));
+                let mark = if index == self.selected { "❯ " } else { "  " };
+                let room = width.saturating_sub(widest + 5);
+                Line::from(vec![
+                    Span::raw(mark),
+                    Span::styled(word, style),
+                    Span::styled(format!("{pad}  {}", cut(description, room)), theme.dim),
+                ])
+            })
+            .collect()
+    }
+}
+
+fn commands(beginning: &str) -> Vec<(String, String)> {
+    let lower = beginning.to_lowercase();
+    let fits = |name: &&str| name.starts_with(&lower);
+    CATALOGUE
+        .iter()
+        .filter(|command| fits(&command.name) || command.aliases.iter().any(fits))
+        .map(|command| {
+            let blank = if command.usage.is_empty() { "" } else { " " };
+            (
+                format!("/{}{blank}", command.name),
+                command.summary.to_owned(),
+            )
+        })
+        .collect()
+}
+
+/// A word that begins like a path, or `@` and a path.
+fn paths(text: &str, completer: &dyn Completer) -> Option<(usize, Vec<(String, String)>)> {
+    let start = text.rfind([' ', '\n']).map_or(0, |at| at + 1);
+    let word = &text[start..];
+    let (mark, path) = match word.strip_prefix('@') {
+        Some(path) => ("@file:", path.strip_prefix("file:").unwrap_or(path)),
+        None => ("", word),
+    };
+    let path_like = ["./", "../", "~/", "/"].iter().any(|p| path.starts_with(p));
+    if !path_like && mark.is_empty() {
+        return None;
+    }
+    let (folder, beginning) = path
+        .rsplit_once('/')
+        .map_or(("", path), |(f, b)| (&path[..f.len() + 1], b));
+    let on_disk = match folder.strip_prefix("~/") {
+        Some(rest) => completer.user_home().join(rest),
+        None => completer.directory().join(folder),
+    };
+    let mut entries: Vec<(String, String)> = std::fs::read_dir(on_disk)
+        .ok()?
+        .filter_map(Result::ok)
+        .take(2_000)
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let hidden = name.starts_with('.') && !beginning.starts_with('.');
+            if !name.starts_with(beginning) || hidden {
+                return None;
+            }
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            Some((format!("{mark}{folder}{name}{slash}"), String::new()))
+        })
+        .collect();
+    entries.sort();
+    Some((start, entries))
+}

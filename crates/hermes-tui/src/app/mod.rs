@@ -1,0 +1,250 @@
+//! What the conversation looks like and what keys do, without a terminal: inputs
+//! go in, effects come out, and [`App::live`] says what stands at the bottom of
+//! the screen. Time is handed in, so every state can be tested.
+
+mod commands;
+mod completion;
+mod dialog;
+mod keys;
+mod picker;
+mod status;
+mod turn;
+mod view;
+
+use std::time::Instant;
+
+use hermes_types::{Asked, Content, TurnEvent};
+use ratatui::text::Line;
+
+pub use completion::Completer;
+pub use picker::{PickItem, Picker};
+pub use status::Status;
+
+use crate::editor::Editor;
+use crate::history::History;
+use crate::markdown::{Highlighter, Page};
+use crate::theme::Theme;
+use completion::Menu;
+use dialog::Dialog;
+use turn::TurnView;
+
+/// What Enter does while a turn runs (`display.busy_input_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusyMode {
+    Interrupt,
+    Queue,
+    Steer,
+}
+
+impl BusyMode {
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "interrupt" => Self::Interrupt,
+            "queue" => Self::Queue,
+            "steer" => Self::Steer,
+            _ => return None,
+        })
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Interrupt => "interrupt",
+            Self::Queue => "queue",
+            Self::Steer => "steer",
+        }
+    }
+}
+
+/// How much of the tools' work is shown (`display.tool_progress`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolLines {
+    Off,
+    All,
+    Verbose,
+}
+
+/// What the world around must do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Finished lines, for the scrollback.
+    Print(Vec<Line<'static>>),
+    Send(Content),
+    Interrupt,
+    Steer(String),
+    Answer(Asked),
+    /// A command that the program carries out: canonical name and arguments.
+    Command {
+        name: &'static str,
+        arguments: String,
+    },
+    Copy(String),
+    Bell,
+    ClearScreen,
+    /// Edit the draft in the user's editor.
+    OpenEditor(String),
+    Suspend,
+    Quit,
+}
+
+/// How the chat was configured.
+#[derive(Clone, Debug)]
+pub struct Preferences {
+    pub theme: Theme,
+    pub busy: BusyMode,
+    pub tools: ToolLines,
+    pub show_reasoning: bool,
+    pub show_status: bool,
+    pub bell: bool,
+    /// Stands before the prompt sign; empty for the default profile.
+    pub profile: String,
+    /// Pastes of at least this many lines are folded into one word; 0 never.
+    pub fold_lines: usize,
+    pub fold_chars: usize,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        Self {
+            theme: Theme::coloured(),
+            busy: BusyMode::Interrupt,
+            tools: ToolLines::All,
+            show_reasoning: false,
+            show_status: true,
+            bell: false,
+            profile: String::new(),
+            fold_lines: 5,
+            fold_chars: 2_000,
+        }
+    }
+}
+
+pub struct App {
+    preferences: Preferences,
+    width: usize,
+    height: usize,
+    highlighter: Highlighter,
+    editor: Editor,
+    history: History,
+    completer: Box<dyn Completer>,
+    menu: Option<Menu>,
+    picker: Option<Picker>,
+    dialogs: Vec<Dialog>,
+    turn: Option<TurnView>,
+    /// Messages that wait for the running turn.
+    queue: Vec<String>,
+    /// Typed while a command of the program runs.
+    running_command: Option<&'static str>,
+    status: Status,
+    pastes: Vec<String>,
+    images: Vec<String>,
+    last_answer: String,
+    last_interrupt: Option<Instant>,
+    hint: Option<String>,
+}
+
+impl App {
+    pub fn new(
+        preferences: Preferences,
+        history: History,
+        completer: Box<dyn Completer>,
+        status: Status,
+    ) -> Self {
+        Self {
+            preferences,
+            width: 80,
+            height: 24,
+            highlighter: Highlighter::default(),
+            editor: Editor::default(),
+            history,
+            completer,
+            menu: None,
+            picker: None,
+            dialogs: Vec::new(),
+            turn: None,
+            queue: Vec::new(),
+            running_command: None,
+            status,
+            pastes: Vec::new(),
+            images: Vec::new(),
+            last_answer: String::new(),
+            last_interrupt: None,
+            hint: None,
+        }
+    }
+
+    pub fn resize(&mut self, width: usize, height: usize) {
+        self.width = width.max(1);
+        self.height = height.max(1);
+        if let Some(turn) = &mut self.turn {
+            turn.set_width(self.width);
+        }
+    }
+
+    /// Whether the picture changes by itself: only then is a clock needed.
+    pub fn is_animated(&self) -> bool {
+        self.turn.is_some() || self.running_command.is_some() || !self.dialogs.is_empty()
+    }
+
+    pub fn is_working(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    pub fn status_mut(&mut self) -> &mut Status {
+        &mut self.status
+    }
+
+    pub fn page(&self) -> Page {
+        Page {
+            width: self.width.saturating_sub(1),
+            theme: self.preferences.theme,
+            highlighter: self.highlighter.clone(),
+        }
+    }
+
+    pub fn turn_event(&mut self, event: TurnEvent, now: Instant) -> Vec<Effect> {
+        turn::apply(self, event, now)
+    }
+
+    /// What the program said about a command it carried out, as markdown.
+    pub fn command_done(&mut self, text: &str) -> Vec<Effect> {
+        self.running_command = None;
+        self.say(text)
+    }
+
+    /// Output of a verb, as it would stand in a terminal.
+    pub fn command_output(&mut self, text: &str) -> Vec<Effect> {
+        self.running_command = None;
+        let mut lines: Vec<Line<'static>> = text
+            .lines()
+            .map(|line| Line::from(line.to_owned()))
+            .collect();
+        lines.push(Line::default());
+        vec![Effect::Print(lines)]
+    }
+
+    pub fn pick(&mut self, picker: Picker) {
+        self.running_command = None;
+        self.picker = Some(picker);
+    }
+
+    /// Puts text into the input, for a person to look at before it is sent.
+    pub fn draft(&mut self, text: &str) {
+        self.running_command = None;
+        self.editor.set(text);
+    }
+
+    /// A message that comes from elsewhere than the keyboard.
+    pub fn submit_text(&mut self, text: &str, now: Instant) -> Vec<Effect> {
+        self.running_command = None;
+        keys::submit(self, text.to_owned(), now)
+    }
+
+    fn say(&self, text: &str) -> Vec<Effect> {
+        let mut lines = crate::markdown::render(text, &self.page());
+        lines.push(Line::default());
+        vec![Effect::Print(lines)]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! The line that says where one is: model, context, cost, directory, sandbox.
+
+use std::time::{Duration, Instant};
+
+use hermes_types::{Cost, CostStatus};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::markdown::display_width;
+use crate::theme::Theme;
+
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub model: String,
+    pub cwd: String,
+    pub sandbox: String,
+    pub context_used: u64,
+    pub context_window: u64,
+    pub cost: Cost,
+    /// The limit that binds first, as text: `$0.40 of $1.00 today`.
+    pub budget: Option<String>,
+    pub processes: usize,
+    pub yolo: bool,
+    pub session_started: Instant,
+}
+
+impl Status {
+    pub fn new(
+        model: impl Into<String>,
+        cwd: impl Into<String>,
+        sandbox: impl Into<String>,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            cwd: cwd.into(),
+            sandbox: sandbox.into(),
+            context_used: 0,
+            context_window: 0,
+            cost: Cost::default(),
+            budget: None,
+            processes: 0,
+            yolo: false,
+            session_started: Instant::now(),
+        }
+    }
+
+    /// As many facts as fit, the first ones being the most important; never wraps.
+    pub(super) fn line(
+        &self,
+        width: usize,
+        theme: Theme,
+        working: Option<Duration>,
+    ) -> Line<'static> {
+        let mut facts: Vec<(String, Style)> = vec![(format!("⚕ {}", self.model), theme.dim)];
+        if self.yolo {
+            facts.push(("⚠ YOLO".to_owned(), theme.bad));
+        }
+        if let Some(elapsed) = working {
+            facts.push((format!("⏱ {}", short(elapsed)), theme.dim));
+        }
+        if let Some(percent) = (self.context_used * 100).checked_div(self.context_window) {
+            let style = match percent {
+                95.. => theme.bad,
+                80.. => theme.warning,
+                _ => theme.dim,
+            };
+            let used = format!(
+                "{}/{} {percent}%",
+                tokens(self.context_used),
+                tokens(self.context_window)
+            );
+            facts.push((used, style));
+        }
+        if let Some(cost) = self.price() {
+            facts.push((cost, theme.dim));
+        }
+        if self.processes > 0 {
+            facts.push((format!("⚙ {}", self.processes), theme.dim));
+        }
+        facts.push((self.sandbox.clone(), theme.dim));
+        facts.push((self.cwd.clone(), theme.dim));
+        let mut spans = Vec::new();
+        let mut used = 0;
+        for (text, style) in facts.into_iter().filter(|(text, _)| !text.is_empty()) {
+            let separator = if spans.is_empty() { 0 } else { 3 };
+            let needed = display_width(&text) + separator;
+            if used + needed > width {
+                continue;
+            }
+            if separator > 0 {
+                spans.push(Span::styled(" │ ", theme.dim));
+            }
+            used += needed;
+            spans.push(Span::styled(text, style));
+        }
+        Line::from(spans)
+    }
+
+    fn price(&self) -> Option<String> {
+        let spent = match self.cost.status {
+            CostStatus::Included => None,
+            CostStatus::Unknown if self.cost.usd == 0.0 => None,
+            CostStatus::Actual => Some(format!("${:.2}", self.cost.usd)),
+            CostStatus::Estimated | CostStatus::Unknown => Some(format!("~${:.2}", self.cost.usd)),
+        };
+        match (spent, &self.budget) {
+            (spent, Some(budget)) => Some(
+                [spent, Some(budget.clone())]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(" · "),
+            ),
+            (spent, None) => spent,
+        }
+    }
+}
+
+pub(super) fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3).replace(".0k", "k"),
+        _ => format!("{:.1}M", count as f64 / 1e6).replace(".0M", "M"),
+    }
+}
+
+pub(super) fn short(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}

@@ -1,0 +1,448 @@
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use hermes_types::{
+    Answer, ApprovalChoice, Ask, AskId, AskKind, Cost, SessionId, StopReason, TurnOutcome, Usage,
+};
+use insta::assert_snapshot;
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+struct Words;
+
+impl Completer for Words {
+    fn arguments(&self, command: &str) -> Vec<(String, String)> {
+        match command {
+            "busy" => ["interrupt", "queue", "steer"]
+                .map(|w| (w.to_owned(), String::new()))
+                .to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn directory(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn user_home(&self) -> &Path {
+        Path::new("/root")
+    }
+}
+
+struct Table {
+    app: App,
+    now: Instant,
+    printed: String,
+    effects: Vec<Effect>,
+}
+
+impl Table {
+    fn new() -> Self {
+        let preferences = Preferences {
+            theme: Theme::plain(),
+            ..Preferences::default()
+        };
+        let status = Status::new("demo", "~/project", "local");
+        let app = App::new(preferences, History::default(), Box::new(Words), status);
+        Self {
+            app,
+            now: Instant::now(),
+            printed: String::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Print(lines) => {
+                    for line in lines {
+                        let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+                        self.printed.push_str(text.trim_end());
+                        self.printed.push('\n');
+                    }
+                }
+                other => self.effects.push(other),
+            }
+        }
+    }
+
+    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) {
+        let effects = self.app.key(KeyEvent::new(code, modifiers), self.now);
+        self.take(effects);
+    }
+
+    fn key(&mut self, code: KeyCode) {
+        self.press(code, KeyModifiers::NONE);
+    }
+
+    fn control(&mut self, c: char) {
+        self.press(KeyCode::Char(c), KeyModifiers::CONTROL);
+    }
+
+    fn type_text(&mut self, text: &str) {
+        for c in text.chars() {
+            self.key(KeyCode::Char(c));
+        }
+    }
+
+    fn enter(&mut self, text: &str) {
+        self.type_text(text);
+        self.key(KeyCode::Enter);
+    }
+
+    fn event(&mut self, event: TurnEvent) {
+        let effects = self.app.turn_event(event, self.now);
+        self.take(effects);
+    }
+
+    fn finish(&mut self, reason: StopReason, answer: &str, error: Option<&str>) {
+        self.event(TurnEvent::Finished {
+            outcome: TurnOutcome {
+                session: SessionId::new("s"),
+                reason,
+                answer: answer.to_owned(),
+                error: error.map(str::to_owned),
+                usage: Usage::default(),
+                cost: Cost::default(),
+                api_calls: 1,
+                pending_steer: None,
+            },
+        });
+    }
+
+    /// The printed lines, a rule, and the live area with the cursor as `▏`.
+    fn screen(&self) -> String {
+        let live = self.app.live(self.now);
+        let mut out = self.printed.clone();
+        out.push_str("────\n");
+        for (row, line) in live.lines.iter().enumerate() {
+            let mut text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+            if let Some((at, column)) = live.cursor
+                && at == row
+            {
+                let mut used = 0;
+                let place = text
+                    .char_indices()
+                    .find(|(_, c)| {
+                        let here = used >= column;
+                        used += crate::markdown::display_width(&c.to_string());
+                        here
+                    })
+                    .map_or(text.len(), |(at, _)| at);
+                text.insert(place, '▏');
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+#[test]
+fn an_answer_streams_and_stays() {
+    let mut t = Table::new();
+    assert_snapshot!("idle", t.screen());
+    t.enter("hello");
+    assert_eq!(t.effects, [Effect::Send(Content::Text("hello".into()))]);
+    t.event(TurnEvent::Text {
+        delta: "One **bold** word.\n\nSecond para".into(),
+    });
+    assert_snapshot!("streaming", t.screen());
+    t.event(TurnEvent::Text {
+        delta: "graph.".into(),
+    });
+    t.finish(
+        StopReason::Answered,
+        "One **bold** word.\n\nSecond paragraph.",
+        None,
+    );
+    assert_snapshot!("answered", t.screen());
+    assert!(!t.app.is_animated());
+}
+
+#[test]
+fn tools_show_what_they_do() {
+    let mut t = Table::new();
+    t.enter("run it");
+    t.event(TurnEvent::ToolPending {
+        index: 0,
+        name: "terminal".into(),
+    });
+    assert_snapshot!("tool pending", t.screen());
+    t.event(TurnEvent::ToolStarted {
+        id: "1".into(),
+        name: "terminal".into(),
+        arguments: serde_json::Value::Null,
+        preview: "cargo test".into(),
+    });
+    t.now += Duration::from_millis(1500);
+    assert_snapshot!("tool running", t.screen());
+    t.event(TurnEvent::ToolFinished {
+        id: "1".into(),
+        name: "terminal".into(),
+        failed: true,
+        duration_ms: 1500,
+        summary: "exit 101".into(),
+        diff: None,
+    });
+    t.event(TurnEvent::ToolFinished {
+        id: "2".into(),
+        name: "patch".into(),
+        failed: false,
+        duration_ms: 12,
+        summary: String::new(),
+        diff: Some("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n".into()),
+    });
+    assert_snapshot!("tools finished", t.screen());
+    t.finish(StopReason::Failed, "", Some("no route to host"));
+    assert_snapshot!("failed", t.screen());
+}
+
+fn approval(command: &str) -> TurnEvent {
+    let kind = AskKind::Approval {
+        command: command.into(),
+        reason: "recursive delete".into(),
+        keys: vec!["recursive delete".into()],
+        permanent: true,
+    };
+    TurnEvent::Ask {
+        ask: Ask {
+            id: AskId(7),
+            kind,
+            timeout_seconds: 60,
+        },
+    }
+}
+
+#[test]
+fn an_approval_is_answered_by_digit_arrow_or_escape() {
+    for (keys, choice) in [
+        (vec![KeyCode::Char('2')], ApprovalChoice::Session),
+        (
+            vec![KeyCode::Down, KeyCode::Down, KeyCode::Enter],
+            ApprovalChoice::Always,
+        ),
+        (vec![KeyCode::Char('4')], ApprovalChoice::Deny),
+        (vec![KeyCode::Esc], ApprovalChoice::Deny),
+    ] {
+        let mut t = Table::new();
+        t.enter("go");
+        t.effects.clear();
+        t.event(approval("rm -rf build"));
+        for key in keys {
+            t.key(key);
+        }
+        let asked = Asked {
+            id: AskId(7),
+            answer: Answer::Approval { choice },
+        };
+        assert_eq!(t.effects, [Effect::Answer(asked)]);
+    }
+}
+
+#[test]
+fn dialogs_look_like_this() {
+    let mut t = Table::new();
+    t.enter("go");
+    t.event(approval(&format!("rm -rf {}", "very/long/path/".repeat(8))));
+    assert_snapshot!("approval", t.screen());
+    t.key(KeyCode::Char('5'));
+    assert_snapshot!("approval in full", t.screen());
+    t.control('c');
+    let kind = AskKind::Clarify {
+        question: "Which port?".into(),
+        choices: vec!["80".into(), "8080".into()],
+    };
+    t.event(TurnEvent::Ask {
+        ask: Ask {
+            id: AskId(8),
+            kind,
+            timeout_seconds: 120,
+        },
+    });
+    assert_snapshot!("clarify", t.screen());
+    t.key(KeyCode::Char('3'));
+    t.type_text("443");
+    assert_snapshot!("clarify with own words", t.screen());
+    t.key(KeyCode::Enter);
+    let answered = Effect::Answer(Asked {
+        id: AskId(8),
+        answer: Answer::Text { text: "443".into() },
+    });
+    assert_eq!(t.effects.last(), Some(&answered));
+    let kind = AskKind::Sudo {
+        command: "sudo apt-get update".into(),
+    };
+    t.event(TurnEvent::Ask {
+        ask: Ask {
+            id: AskId(9),
+            kind,
+            timeout_seconds: 45,
+        },
+    });
+    t.type_text("secret");
+    assert_snapshot!("sudo", t.screen());
+    assert!(!t.screen().contains("secret"));
+}
+
+#[test]
+fn enter_while_working_follows_the_mode() {
+    let mut t = Table::new();
+    t.enter("first");
+    t.enter("second");
+    assert_eq!(t.effects.last(), Some(&Effect::Interrupt));
+    t.finish(StopReason::Interrupted, "", None);
+    assert_eq!(
+        t.effects.last(),
+        Some(&Effect::Send(Content::Text("second".into())))
+    );
+    t.enter("/busy queue");
+    t.enter("third");
+    assert_ne!(t.effects.last(), Some(&Effect::Interrupt));
+    t.finish(StopReason::Answered, "done", None);
+    assert_eq!(
+        t.effects.last(),
+        Some(&Effect::Send(Content::Text("third".into())))
+    );
+    t.enter("/steer be brief");
+    assert_eq!(t.effects.last(), Some(&Effect::Steer("be brief".into())));
+}
+
+#[test]
+fn control_c_stops_clears_and_leaves_in_that_order() {
+    let mut t = Table::new();
+    t.enter("work");
+    t.control('c');
+    assert_eq!(t.effects.last(), Some(&Effect::Interrupt));
+    t.control('c');
+    assert_eq!(t.effects.last(), Some(&Effect::Quit));
+    let mut t = Table::new();
+    t.type_text("draft");
+    t.control('c');
+    assert_eq!(t.effects, []);
+    t.control('c');
+    assert_eq!(t.effects, [Effect::Quit]);
+}
+
+#[test]
+fn long_pastes_are_folded_and_sent_whole() {
+    let mut t = Table::new();
+    let text = "line\n".repeat(8000);
+    t.app.paste(&text);
+    assert_snapshot!("folded paste", t.screen());
+    t.key(KeyCode::Enter);
+    assert_eq!(t.effects, [Effect::Send(Content::Text(text))]);
+}
+
+#[test]
+fn commands_complete_while_typing() {
+    let mut t = Table::new();
+    t.type_text("/st");
+    assert_snapshot!("menu", t.screen());
+    t.key(KeyCode::Down);
+    t.key(KeyCode::Tab);
+    assert!(
+        t.app.editor.text().starts_with("/st"),
+        "{}",
+        t.app.editor.text()
+    );
+    let mut t = Table::new();
+    t.enter("/nope");
+    assert!(
+        t.printed.contains("there is no command /nope"),
+        "{}",
+        t.printed
+    );
+    t.enter("/model x");
+    assert_eq!(
+        t.effects,
+        [Effect::Command {
+            name: "model",
+            arguments: "x".into()
+        }]
+    );
+}
+
+#[test]
+fn help_fits_eighty_columns() {
+    let mut t = Table::new();
+    t.app.resize(80, 24);
+    t.enter("/help");
+    for line in t.printed.lines() {
+        assert!(crate::markdown::display_width(line) <= 80, "{line}");
+    }
+    assert_snapshot!("help", t.printed);
+}
+
+#[test]
+fn a_picker_filters_as_one_types() {
+    let mut t = Table::new();
+    let item = |name: &str| PickItem {
+        value: name.into(),
+        label: name.into(),
+        detail: "a model".into(),
+    };
+    t.app.pick(Picker::new(
+        "Models",
+        "model",
+        vec![item("alpha"), item("beta"), item("gamma")],
+    ));
+    assert_snapshot!("picker", t.screen());
+    t.type_text("gm");
+    assert_snapshot!("picker filtered", t.screen());
+    t.key(KeyCode::Enter);
+    assert_eq!(
+        t.effects,
+        [Effect::Command {
+            name: "model",
+            arguments: "gamma".into()
+        }]
+    );
+}
+
+#[test]
+fn any_width_is_survived() {
+    for width in [1, 5, 20, 40, 51, 64, 80, 200] {
+        let mut t = Table::new();
+        t.app.resize(width, 10);
+        t.enter("漢字 and 👨‍👩‍👧 in a message that is longer than narrow screens");
+        t.event(TurnEvent::Text {
+            delta: "| a | b |\n|---|---|\n| 漢 | x |\n".into(),
+        });
+        t.event(approval("rm -rf build"));
+        for line in t.app.live(t.now).lines {
+            let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+            let limit = width.max(40);
+            assert!(
+                crate::markdown::display_width(&text) <= limit,
+                "{width}: {text:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_status_line_never_wraps() {
+    let mut status = Status::new(
+        "a-model-with-a-long-name",
+        "~/a/rather/long/directory",
+        "docker hermes-1a2b3c4d",
+    );
+    status.context_used = 96_000;
+    status.context_window = 100_000;
+    status.yolo = true;
+    for width in 0..120 {
+        let line = status.line(width, Theme::plain(), Some(Duration::from_secs(75)));
+        let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+        assert!(
+            crate::markdown::display_width(&text) <= width,
+            "{width}: {text}"
+        );
+    }
+    let line = status.line(120, Theme::plain(), Some(Duration::from_secs(75)));
+    let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+    assert_snapshot!("status", text);
+}
