@@ -14,6 +14,7 @@ pub mod error;
 mod fallback;
 mod keys;
 mod ladder;
+mod local;
 pub mod metadata;
 mod model;
 mod models;
@@ -30,6 +31,7 @@ pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
 pub use fallback::FallbackChain;
 pub use keys::{KeyVerdict, Keys};
 pub use ladder::{ProviderModel, Setup};
+pub use local::{LocalServer, find_local_servers, find_servers_at};
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,
 };

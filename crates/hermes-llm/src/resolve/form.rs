@@ -159,6 +159,8 @@ fn extra_body(provider: &Provider, model: &str, config: &Value) -> Map<String, V
     let mut body = Map::new();
     match provider.id.as_str() {
         "openrouter" => {
+            // Answers then say what they cost.
+            body.insert("usage".to_owned(), json!({"include": true}));
             if let Some(Value::Object(routing)) = config.get("provider_routing")
                 && !routing.is_empty()
             {

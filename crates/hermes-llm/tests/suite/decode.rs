@@ -129,6 +129,36 @@ fn every_recorded_stream_is_a_complete_answer() {
 }
 
 #[test]
+fn a_real_server_says_the_same_in_three_formats() {
+    for (mode, bytes) in [
+        (
+            ChatCompletions,
+            &include_bytes!("../fixtures/wire/chat-llama-hello.sse")[..],
+        ),
+        (
+            AnthropicMessages,
+            include_bytes!("../fixtures/wire/anthropic-llama-hello.sse"),
+        ),
+        (
+            Responses,
+            include_bytes!("../fixtures/wire/responses-llama-hello.sse"),
+        ),
+    ] {
+        let mut answer = Answer::default();
+        for delta in decode_pieces(mode, &[bytes]).unwrap() {
+            answer.push(delta);
+        }
+        assert_eq!(
+            answer.text,
+            "Hello! I'm here to help with any kind of creative writing project. What can I help you",
+            "{mode:?}"
+        );
+        let usage = answer.usage.unwrap();
+        assert_eq!((usage.prompt(), usage.output), (33, 20), "{mode:?}");
+    }
+}
+
+#[test]
 fn an_anthropic_stream_with_signed_thinking_and_two_calls() {
     assert_eq!(
         decode_pieces(AnthropicMessages, &[ANTHROPIC]).unwrap(),

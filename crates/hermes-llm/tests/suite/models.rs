@@ -5,7 +5,9 @@ use hermes_home::{Clock, Home};
 use hermes_http::Http;
 use hermes_llm::auth::{AuthFile, PoolSpec, Strategy, add_key};
 use hermes_llm::resolve::{ResolveError, Selection};
-use hermes_llm::{ErrorClass, Models, OpenError, RetryPolicy, Secret};
+use hermes_llm::{
+    ErrorClass, LocalServer, Models, OpenError, RetryPolicy, Secret, find_servers_at,
+};
 use hermes_testkit::TestHome;
 use hermes_testkit::model::{ModelServer, Reply};
 use pretty_assertions::assert_eq;
@@ -75,6 +77,27 @@ async fn local_servers_of_other_kinds_are_asked_in_their_own_way() {
     assert_eq!(window(&home).await.unwrap(), 70_000);
     let asked: Vec<String> = server.all_requests().into_iter().map(|r| r.path).collect();
     assert_eq!(asked, ["/v1/models", "/props", "/api/show"]);
+}
+
+#[tokio::test]
+async fn servers_that_list_a_model_are_found() {
+    let (server, empty) = (ModelServer::start(), ModelServer::start());
+    empty.models(Vec::new());
+    let (url, other) = (server.url(), empty.url());
+    let places = [
+        ("Here", url.as_str()),
+        ("Empty", &other),
+        ("Nobody", "http://127.0.0.1:9/v1"),
+    ];
+    let found = find_servers_at(&Http::default(), &places).await;
+    assert_eq!(
+        found,
+        [LocalServer {
+            label: "Here".to_owned(),
+            base_url: url.clone(),
+            models: vec![ModelServer::DEFAULT_MODEL.to_owned()],
+        }]
+    );
 }
 
 #[tokio::test]

@@ -401,6 +401,7 @@ fn forms_follow_provider_host_and_model() {
         (ReasoningStyle::Router, SessionHint::Body)
     );
     assert_eq!(router.cache.map(|c| c.layout), Some(CacheLayout::Envelope));
+    assert_eq!(router.extra_body["usage"]["include"], true);
     assert_eq!(router.default_output, Some(128_000));
     assert_eq!(
         form("openrouter", "llama-4", "OPENROUTER_API_KEY").cache,
