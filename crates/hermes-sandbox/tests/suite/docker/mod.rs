@@ -7,4 +7,5 @@ mod engines;
 mod healing;
 mod life;
 mod restart;
+mod sessions;
 mod support;
