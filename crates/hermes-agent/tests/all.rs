@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    unreachable_pub,
     reason = "a failed precondition ends the test"
 )]
 
