@@ -4,6 +4,7 @@
 //! prints, reads the environment or knows who listens.
 
 mod agent;
+pub mod build;
 pub mod compress;
 mod control;
 mod conversation;
