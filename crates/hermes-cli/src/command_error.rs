@@ -9,9 +9,11 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use hermes_agent::build::BuildError;
 use hermes_config::ConfigError;
 use hermes_home::{HomeError, ProfileError};
 use hermes_store::StoreError;
+use hermes_tools::StateError;
 use hermes_types::InvalidProfileName;
 
 use crate::Out;
@@ -178,6 +180,27 @@ impl From<ProfileError> for CommandError {
 impl From<InvalidProfileName> for CommandError {
     fn from(error: InvalidProfileName) -> Self {
         Self::user(error)
+    }
+}
+
+impl From<StateError> for CommandError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Store(error) => error.into(),
+            other => Self::internal(other),
+        }
+    }
+}
+
+impl From<BuildError> for CommandError {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Config(error) => error.into(),
+            BuildError::NoToolset { .. } => {
+                Self::usage(error).hint("`hermes tools list` shows what there is")
+            }
+            other => Self::internal(other),
+        }
     }
 }
 

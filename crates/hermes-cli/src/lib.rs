@@ -22,6 +22,7 @@ pub mod output;
 pub mod reference;
 #[cfg(test)]
 mod test_support;
+mod wiring;
 
 pub use command_error::{CommandError, ErrorKind, Exit};
 pub use context::Context;

@@ -52,6 +52,10 @@ variables! {
     INFERENCE_PROVIDER = "HERMES_INFERENCE_PROVIDER";
     /// Model when neither a flag nor `model.default` names one.
     INFERENCE_MODEL = "HERMES_INFERENCE_MODEL";
+    /// Seconds between a signal and the end of a run; default 1.5.
+    SIGTERM_GRACE = "HERMES_SIGTERM_GRACE";
+    /// File tools write nothing outside of this directory.
+    WRITE_SAFE_ROOT = "HERMES_WRITE_SAFE_ROOT";
     /// Longest answer in tokens when `model.max_tokens` is not set.
     MAX_TOKENS = "HERMES_MAX_TOKENS";
     /// Seconds that a whole answer of a model may take; default 1800.

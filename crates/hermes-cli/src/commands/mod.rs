@@ -9,6 +9,7 @@ use crate::logging::Role;
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 mod auth;
+mod chat;
 mod completion;
 mod config;
 pub(crate) mod confirm;
@@ -27,7 +28,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "acp",
     "backup",
     "bundles",
-    "chat",
     "checkpoints",
     "claw",
     "computer-use",
@@ -75,6 +75,9 @@ pub(crate) enum Verb {
 
     /// Show and change the models to turn to when the main one fails
     Fallback(fallback::Args),
+
+    /// Talk to the agent; with `-q` ask once and exit
+    Chat(Box<chat::Args>),
 
     /// Show and change settings
     Config(config::Args),
@@ -166,7 +169,11 @@ pub(crate) fn run(
         Some(Verb::Doctor(args)) => doctor::run(&args, context, out),
         Some(Verb::Sandbox(args)) => sandbox::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
-        None => Err(not_built("chat")),
+        Some(Verb::Chat(args)) => chat::run(*args, context, out),
+        None => match &context.oneshot {
+            Some(prompt) => chat::oneshot(prompt, context, out),
+            None => chat::run(chat::Args::default(), context, out),
+        },
     }
 }
 

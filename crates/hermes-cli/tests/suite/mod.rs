@@ -1,5 +1,6 @@
 mod auth;
 mod bad_homes;
+mod chat;
 mod completion;
 mod config;
 mod docker;

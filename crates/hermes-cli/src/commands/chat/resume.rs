@@ -1,0 +1,71 @@
+//! Which session `--resume` and `--continue` mean.
+
+use std::path::PathBuf;
+
+use hermes_tools::StateHandle;
+use hermes_types::SessionId;
+
+use crate::cli::RunOptions;
+use crate::{CommandError, Out};
+
+/// A session to go on with.
+pub(super) struct Found {
+    pub(super) id: SessionId,
+    title: Option<String>,
+    messages: i64,
+    /// Where it was held, when that still exists.
+    pub(super) cwd: Option<PathBuf>,
+}
+
+pub(super) async fn find(
+    state: &StateHandle,
+    options: &RunOptions,
+) -> Result<Option<Found>, CommandError> {
+    let reference = match (&options.resume, &options.continue_session) {
+        (Some(reference), _) => Some(reference.clone()),
+        (None, Some(name)) if !name.is_empty() => Some(name.clone()),
+        (None, Some(_)) => None,
+        (None, None) => return Ok(None),
+    };
+    let found = state
+        .run(move |database| {
+            let id = match &reference {
+                Some(reference) => Some(database.resolve(reference)?),
+                None => match database.newest_of_source("cli")? {
+                    Some(id) => Some(id),
+                    None => database.newest_of_source("tui")?,
+                },
+            };
+            let Some(id) = id else { return Ok(None) };
+            let id = database.resume_target(&id)?;
+            Ok(database.session(&id)?.map(|row| Found {
+                id,
+                title: row.title,
+                messages: row.message_count,
+                cwd: row.cwd.map(PathBuf::from).filter(|path| path.is_dir()),
+            }))
+        })
+        .await
+        .map_err(|error| {
+            CommandError::from(error).hint("`hermes sessions list` shows what can be resumed")
+        })?;
+    match found {
+        Some(found) => Ok(Some(found)),
+        None => Err(CommandError::user("there is no session to continue")
+            .hint("`hermes sessions list` shows what can be resumed")),
+    }
+}
+
+impl Found {
+    pub(super) fn announce(&self, out: &mut Out) {
+        let title = self
+            .title
+            .as_deref()
+            .map(|title| format!(" \"{title}\""))
+            .unwrap_or_default();
+        out.stderr_line(&format!(
+            "resumed session {}{title} ({} messages)",
+            self.id, self.messages
+        ));
+    }
+}

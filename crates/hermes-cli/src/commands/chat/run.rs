@@ -1,0 +1,315 @@
+//! One question, one answer, the right exit code.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hermes_agent::build::Wishes;
+use hermes_agent::prompt::expand;
+use hermes_agent::{Agent, with_picture};
+use hermes_home::env;
+use hermes_tools::StateHandle;
+use hermes_types::{Content, Interrupt, Role, SessionId, StopReason, TurnEvent, TurnOutcome};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::resume::{self, Found};
+use super::show::{Counts, How, Screen};
+use super::worktree::Worktree;
+use crate::cli::RunOptions;
+use crate::logging::Role as LogRole;
+use crate::wiring::{Wired, wire};
+use crate::{CommandError, Context, ErrorKind, Exit, Out};
+
+/// Between a signal and the end, for the running tool to be ended properly.
+const DEFAULT_GRACE: Duration = Duration::from_millis(1500);
+
+pub(super) struct Call {
+    pub(super) query: String,
+    pub(super) image: Option<PathBuf>,
+    pub(super) options: RunOptions,
+    pub(super) how: How,
+    pub(super) max_turns: Option<u32>,
+    pub(super) source: Option<String>,
+}
+
+pub(super) fn run(call: Call, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    context.start_logging(LogRole::Agent)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let exit = runtime.block_on(converse(call, context, out));
+    // Nothing that is still running may keep the process: it has been ended.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    exit
+}
+
+async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
+    let found = resume::find(&state, &call.options).await?;
+    let worktree = if call.options.worktree {
+        Some(Worktree::create(&std::env::current_dir()?, out).await?)
+    } else {
+        None
+    };
+    let cwd = directory(worktree.as_ref(), found.as_ref())?;
+    let mut wired = wire(
+        context,
+        &call.options,
+        state,
+        wishes(&call, context, &cwd),
+        &cwd,
+    )
+    .await?;
+    for warning in &wired.warnings {
+        out.warning(warning);
+    }
+    if let Some(worktree) = &worktree {
+        wired.tell(&worktree.note());
+    }
+    preload(&mut wired, &call.options.skills)?;
+    if let Some(found) = &found
+        && call.how != How::Answer
+    {
+        found.announce(out);
+    }
+    let content = content(&call, &wired, &cwd, context, out).await?;
+    let (agent, events) = wired.agent(found.as_ref().map(|found| &found.id)).await?;
+    let mut screen = Screen::new(call.how, out);
+    screen.begin(&call.query)?;
+    let (agent, outcome, signal) =
+        turn(agent, content, events, &wired, context, &mut screen).await?;
+    if let Err(error) = agent.end("cli_close").await {
+        screen
+            .out()
+            .warning(&format!("the session was not closed: {error}"));
+    }
+    wired.sandbox.close().await;
+    let counts = match call.how {
+        How::Lines { .. } => counts(&wired, &outcome.session).await,
+        _ => None,
+    };
+    screen.end(&outcome, context, counts)?;
+    if let Some(worktree) = worktree {
+        worktree.leave(screen.out()).await;
+    }
+    ended(&outcome, signal, context, call.how)
+}
+
+fn directory(worktree: Option<&Worktree>, found: Option<&Found>) -> Result<PathBuf, CommandError> {
+    if let Some(worktree) = worktree {
+        return Ok(worktree.path().to_owned());
+    }
+    if let Some(cwd) = found.and_then(|found| found.cwd.clone()) {
+        return Ok(cwd);
+    }
+    std::env::current_dir().map_err(|error| {
+        CommandError::user(format!("the current directory cannot be used: {error}"))
+    })
+}
+
+fn wishes(call: &Call, context: &Context, cwd: &Path) -> Wishes {
+    Wishes {
+        source: call.source.clone().unwrap_or_else(|| "cli".to_owned()),
+        toolsets: call.options.toolsets.as_ref().map(|names| {
+            names
+                .split(',')
+                .map(|name| name.trim().to_owned())
+                .filter(|name| !name.is_empty())
+                .collect()
+        }),
+        max_turns: call.max_turns,
+        ignore_rules: call.options.ignore_rules,
+        pass_session_id: call.options.pass_session_id,
+        kanban: context
+            .environment
+            .get_non_empty(hermes_kanban::env::TASK)
+            .is_some(),
+        ..Wishes::cli(cwd.to_owned())
+    }
+}
+
+/// `-s`: the texts of these skills stand in front of the conversation.
+fn preload(wired: &mut Wired, names: &[String]) -> Result<(), CommandError> {
+    let names: Vec<String> = names
+        .iter()
+        .flat_map(|list| list.split(','))
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let mut unknown = Vec::new();
+    let mut texts = Vec::new();
+    for name in &names {
+        match wired.shelf.view(name, "") {
+            Ok(view) => texts.push(format!(
+                "The skill {name} is loaded; follow it where it applies. Its directory: {}\n\n{}",
+                view["skill_dir"].as_str().unwrap_or(""),
+                view["content"].as_str().unwrap_or("")
+            )),
+            Err(_) => unknown.push(name.as_str()),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(
+            CommandError::user(format!("Unknown skill(s): {}", unknown.join(", ")))
+                .hint("`hermes skills list` shows what there is"),
+        );
+    }
+    for text in texts {
+        wired.tell(&text);
+    }
+    Ok(())
+}
+
+async fn content(
+    call: &Call,
+    wired: &Wired,
+    cwd: &Path,
+    context: &Context,
+    out: &mut Out,
+) -> Result<Content, CommandError> {
+    let expanded = expand(&call.query, cwd, context.home.path(), wired.window()).await;
+    for warning in &expanded.warnings {
+        out.warning(warning);
+    }
+    match &call.image {
+        Some(path) => with_picture(&expanded.text, path).map_err(CommandError::user),
+        None => Ok(Content::Text(expanded.text)),
+    }
+}
+
+/// Why the process was told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signalled {
+    Interrupt,
+    Terminate,
+}
+
+/// Runs the turn, shows its events, and lets signals end it.
+async fn turn(
+    mut agent: Agent,
+    content: Content,
+    mut events: mpsc::Receiver<TurnEvent>,
+    wired: &Wired,
+    context: &Context,
+    screen: &mut Screen<'_>,
+) -> Result<(Agent, TurnOutcome, Option<Signalled>), CommandError> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut running = tokio::spawn(async move {
+        let outcome = agent.turn(content).await;
+        (agent, outcome)
+    });
+    let mut signalled = None;
+    let deadline = tokio::time::sleep(Duration::MAX);
+    tokio::pin!(deadline);
+    let (agent, outcome) = loop {
+        let caught = tokio::select! {
+            biased;
+            _ = interrupt.recv() => Signalled::Interrupt,
+            _ = terminate.recv() => Signalled::Terminate,
+            _ = hangup.recv() => Signalled::Terminate,
+            () = &mut deadline, if signalled.is_some() => {
+                running.abort();
+                let kind = match signalled {
+                    Some(Signalled::Interrupt) => ErrorKind::Interrupted,
+                    _ => ErrorKind::Terminated,
+                };
+                return Err(CommandError::new(kind, "the run did not stop in time"));
+            }
+            Some(event) = events.recv() => {
+                screen.event(&event)?;
+                continue;
+            }
+            ended = &mut running => {
+                break ended.map_err(|error| CommandError::internal(format!("the turn failed inside: {error}")))?;
+            }
+        };
+        if signalled.is_none() {
+            wired.control.interrupt(Interrupt::User);
+            deadline
+                .as_mut()
+                .reset(tokio::time::Instant::now() + grace(context));
+        }
+        signalled = Some(caught);
+    };
+    while let Ok(event) = events.try_recv() {
+        screen.event(&event)?;
+    }
+    Ok((agent, outcome, signalled))
+}
+
+fn grace(context: &Context) -> Duration {
+    context
+        .environment
+        .get_non_empty(env::SIGTERM_GRACE)
+        .and_then(|text| text.parse::<f64>().ok())
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .unwrap_or(DEFAULT_GRACE)
+}
+
+async fn counts(wired: &Wired, session: &SessionId) -> Option<Counts> {
+    let id = session.clone();
+    wired
+        .state
+        .run(move |database| {
+            let user = database
+                .messages(&id)?
+                .iter()
+                .filter(|stored| stored.message.role == Role::User)
+                .count();
+            Ok(database.session(&id)?.map(|row| Counts {
+                title: row.title,
+                messages: row.message_count,
+                user,
+                calls: row.tool_call_count,
+            }))
+        })
+        .await
+        .ok()
+        .flatten()
+}
+
+/// The exit code tells the truth; the cause is on stderr.
+fn ended(
+    outcome: &TurnOutcome,
+    signalled: Option<Signalled>,
+    context: &Context,
+    how: How,
+) -> Result<Exit, CommandError> {
+    if signalled == Some(Signalled::Terminate) {
+        return Err(CommandError::new(
+            ErrorKind::Terminated,
+            "ended by a signal",
+        ));
+    }
+    let is_worker = context
+        .environment
+        .get_non_empty(hermes_kanban::env::TASK)
+        .is_some();
+    let kind = match outcome.reason {
+        _ if outcome.is_success() && !outcome.answer.trim().is_empty() => {
+            return Ok(Exit::SUCCESS);
+        }
+        StopReason::Interrupted => ErrorKind::Interrupted,
+        StopReason::RateLimited if is_worker => ErrorKind::RateLimited,
+        StopReason::Failed | StopReason::RateLimited => ErrorKind::Remote,
+        _ => ErrorKind::User,
+    };
+    let cause = outcome
+        .error
+        .clone()
+        .unwrap_or_else(|| "the answer is empty".to_owned());
+    let error = CommandError::new(kind, cause);
+    let can_go_on =
+        matches!(outcome.reason, StopReason::Budget | StopReason::Partial) && how != How::Answer;
+    Err(if can_go_on {
+        error.hint(format!(
+            "`hermes chat -q \"go on\" --resume {}` continues it",
+            outcome.session
+        ))
+    } else {
+        error
+    })
+}

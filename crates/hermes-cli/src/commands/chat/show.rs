@@ -1,0 +1,178 @@
+//! What people see of a run that ends by itself.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use hermes_types::{SessionId, TurnEvent, TurnOutcome};
+
+use crate::{Context, Out};
+
+/// How much of a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// `-z`: the answer.
+    Answer,
+    /// `-Q`: the answer, and the session on stderr.
+    Quiet,
+    /// `-q`: what happens, the answer, and how to go on.
+    Lines { verbose: bool },
+}
+
+pub(super) struct Screen<'a> {
+    how: How,
+    out: &'a mut Out,
+    started: Instant,
+}
+
+impl<'a> Screen<'a> {
+    pub(super) fn new(how: How, out: &'a mut Out) -> Self {
+        Self {
+            how,
+            out,
+            started: Instant::now(),
+        }
+    }
+
+    pub(super) fn out(&mut self) -> &mut Out {
+        self.out
+    }
+
+    pub(super) fn begin(&mut self, query: &str) -> io::Result<()> {
+        if matches!(self.how, How::Lines { .. }) {
+            writeln!(self.out, "Query: {query}\n")?;
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn event(&mut self, event: &TurnEvent) -> io::Result<()> {
+        let How::Lines { verbose } = self.how else {
+            return Ok(());
+        };
+        match event {
+            TurnEvent::ToolStarted { name, preview, .. } => {
+                writeln!(self.out, "  > {name}  {preview}")?;
+            }
+            TurnEvent::ToolFinished {
+                name,
+                failed,
+                duration_ms,
+                summary,
+                diff,
+                ..
+            } => {
+                let mark = if *failed { "failed" } else { "ok" };
+                writeln!(self.out, "  < {name}  {mark}, {duration_ms} ms")?;
+                if verbose {
+                    writeln!(self.out, "    {summary}")?;
+                    if let Some(diff) = diff {
+                        writeln!(self.out, "{diff}")?;
+                    }
+                }
+            }
+            TurnEvent::Reasoning { delta } if verbose => {
+                write!(self.out, "{delta}")?;
+            }
+            TurnEvent::Notice { text } => writeln!(self.out, "  * {text}")?,
+            TurnEvent::Compressed {
+                messages_before,
+                messages_after,
+                ..
+            } => writeln!(
+                self.out,
+                "  * older messages were condensed: {messages_before} became {messages_after}"
+            )?,
+            _ => return Ok(()),
+        }
+        self.out.flush()
+    }
+
+    /// The answer and what belongs below it.
+    pub(super) fn end(
+        &mut self,
+        outcome: &TurnOutcome,
+        context: &Context,
+        counts: Option<Counts>,
+    ) -> io::Result<()> {
+        match self.how {
+            How::Answer => self.answer(&outcome.answer),
+            How::Quiet => {
+                self.answer(&outcome.answer)?;
+                self.out.flush()?;
+                self.out
+                    .stderr_line(&format!("\nsession_id: {}", outcome.session));
+                Ok(())
+            }
+            How::Lines { .. } => {
+                if !outcome.answer.is_empty() {
+                    let rule = "─".repeat(self.out.width().clamp(20, 100) - 10);
+                    writeln!(
+                        self.out,
+                        "\n── Hermes {rule}\n{}\n",
+                        outcome.answer.trim_end()
+                    )?;
+                }
+                if let Some(counts) = counts {
+                    self.summary(&outcome.session, context, &counts)?;
+                }
+                self.out.flush()
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &str) -> io::Result<()> {
+        if answer.is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(answer.as_bytes())?;
+        if !answer.ends_with('\n') {
+            self.out.write_all(b"\n")?;
+        }
+        self.out.flush()
+    }
+
+    fn summary(
+        &mut self,
+        session: &SessionId,
+        context: &Context,
+        counts: &Counts,
+    ) -> io::Result<()> {
+        let profile = match context.home.profile_name().as_str() {
+            "default" | "custom" => String::new(),
+            name => format!(" -p {name}"),
+        };
+        writeln!(self.out, "Resume this session with:")?;
+        writeln!(self.out, "  hermes --resume {session}{profile}")?;
+        if let Some(title) = &counts.title {
+            writeln!(self.out, "  hermes -c \"{title}\"{profile}")?;
+        }
+        writeln!(self.out)?;
+        writeln!(self.out, "Session:   {session}")?;
+        if let Some(title) = &counts.title {
+            writeln!(self.out, "Title:     {title}")?;
+        }
+        writeln!(self.out, "Duration:  {}", spoken(self.started.elapsed()))?;
+        writeln!(
+            self.out,
+            "Messages:  {} ({} user, {} tool calls)",
+            counts.messages, counts.user, counts.calls
+        )
+    }
+}
+
+/// What the exit summary counts.
+pub(super) struct Counts {
+    pub(super) title: Option<String>,
+    pub(super) messages: i64,
+    pub(super) user: usize,
+    pub(super) calls: i64,
+}
+
+fn spoken(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, minutes, seconds) => format!("{hours}h {minutes}m {seconds}s"),
+    }
+}

@@ -1,0 +1,151 @@
+//! One conversation, wired.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hermes_agent::build::{Parts, Place, Wishes, build};
+use hermes_agent::{Agent, Control, Events, Setup};
+use hermes_llm::Models;
+use hermes_llm::resolve::Selection;
+use hermes_sandbox::Sandbox;
+use hermes_tools::StateHandle;
+use hermes_tools::builtin::SkillShelf;
+use hermes_types::{SessionId, TurnEvent};
+use tokio::sync::mpsc;
+
+use super::{model, sandbox};
+use crate::cli::RunOptions;
+use crate::{CommandError, Context};
+
+/// Everything a front end needs to run a conversation.
+pub(crate) struct Wired {
+    setup: Setup,
+    pub(crate) state: StateHandle,
+    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) shelf: SkillShelf,
+    pub(crate) control: Arc<Control>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Puts model, tools and database together. Nothing is written yet.
+pub(crate) async fn wire(
+    context: &Context,
+    options: &RunOptions,
+    state: StateHandle,
+    wishes: Wishes,
+    cwd: &Path,
+) -> Result<Wired, CommandError> {
+    let models = super::open_models(context)?;
+    let place = sandbox::place(context, cwd)?;
+    let selection = super::selection(options);
+    let (model, mut warnings) = model::open(&models, &selection).await?;
+    let delegate_model = match delegate_selection(context)? {
+        Some(selection) => {
+            let (model, more) = model::open(&models, &selection).await?;
+            warnings.extend(more);
+            Some(model)
+        }
+        None => None,
+    };
+    let summarizer = summarizer(context, &models, &model)?;
+    let built = build(
+        &Place {
+            home: context.home.clone(),
+            config: context.config()?.clone(),
+            clock: context.clock.clone(),
+        },
+        &Wishes {
+            surroundings: place.surroundings,
+            ..wishes
+        },
+        Parts {
+            model,
+            summarizer,
+            delegate_model,
+            state: state.clone(),
+            tools: place.tools,
+            spill: None,
+        },
+    )?;
+    warnings.extend(built.warnings);
+    Ok(Wired {
+        setup: built.setup,
+        state,
+        sandbox: place.sandbox,
+        shelf: built.shelf,
+        control: Arc::default(),
+        warnings,
+    })
+}
+
+impl Wired {
+    pub(crate) fn window(&self) -> u64 {
+        self.setup.model.context_window()
+    }
+
+    /// Says something to the model in this run only.
+    pub(crate) fn tell(&mut self, text: &str) {
+        let said = self
+            .setup
+            .options
+            .ephemeral_system
+            .get_or_insert_with(String::new);
+        if !said.is_empty() {
+            said.push_str("\n\n");
+        }
+        said.push_str(text);
+    }
+
+    /// The agent, new or going on, and its events.
+    pub(crate) async fn agent(
+        &self,
+        resumed: Option<&SessionId>,
+    ) -> Result<(Agent, mpsc::Receiver<TurnEvent>), CommandError> {
+        let (events, receiver) = Events::channel();
+        let control = Arc::clone(&self.control);
+        let agent = match resumed {
+            Some(id) => {
+                Agent::resume(self.setup.clone(), control, events, &self.state, id.clone()).await?
+            }
+            None => Agent::new(self.setup.clone(), control, events),
+        };
+        Ok((agent, receiver))
+    }
+}
+
+/// `delegation.*`, when subagents have a model of their own.
+fn delegate_selection(context: &Context) -> Result<Option<Selection>, CommandError> {
+    let config = context.config()?;
+    let selection = Selection {
+        provider: config.optional_string("delegation.provider")?,
+        model: config.optional_string("delegation.model")?,
+        base_url: config.optional_string("delegation.base_url")?,
+        api_key: config.optional_string("delegation.api_key")?,
+        api_mode: config.optional_string("delegation.api_mode")?,
+    };
+    Ok((selection != Selection::default()).then_some(selection))
+}
+
+/// `auxiliary.compression`, when it names something.
+fn summarizer(
+    context: &Context,
+    models: &Models,
+    main: &Arc<dyn hermes_llm::Model>,
+) -> Result<Option<Arc<dyn hermes_llm::Model>>, CommandError> {
+    let config = context.config()?;
+    let provider = config.optional_string("auxiliary.compression.provider")?;
+    let named = config
+        .optional_string("auxiliary.compression.model")?
+        .is_some()
+        || config
+            .optional_string("auxiliary.compression.base_url")?
+            .is_some()
+        || provider.is_some_and(|name| name != "auto");
+    Ok(named.then(|| {
+        Arc::new(hermes_agent::SideTask::new(
+            models.clone(),
+            Arc::clone(main),
+            "compression",
+        )) as Arc<dyn hermes_llm::Model>
+    }))
+}

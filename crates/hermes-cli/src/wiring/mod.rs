@@ -1,0 +1,10 @@
+//! Putting a conversation together out of the crates: model, sandbox, tools,
+//! database. What every front end needs, once.
+
+mod agent;
+mod model;
+mod sandbox;
+
+pub(crate) use agent::{Wired, wire};
+pub(crate) use model::open_models;
+use model::selection;
