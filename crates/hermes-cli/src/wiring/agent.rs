@@ -132,15 +132,11 @@ fn summarizer(
     models: &Models,
     main: &Arc<dyn hermes_llm::Model>,
 ) -> Result<Option<Arc<dyn hermes_llm::Model>>, CommandError> {
-    let config = context.config()?;
-    let provider = config.optional_string("auxiliary.compression.provider")?;
-    let named = config
-        .optional_string("auxiliary.compression.model")?
-        .is_some()
-        || config
-            .optional_string("auxiliary.compression.base_url")?
-            .is_some()
-        || provider.is_some_and(|name| name != "auto");
+    let section = context.config()?.section("auxiliary.compression");
+    let set = |key: &str| section[key].as_str().filter(|text| !text.trim().is_empty());
+    let named = set("model").is_some()
+        || set("base_url").is_some()
+        || set("provider").is_some_and(|name| name != "auto");
     Ok(named.then(|| {
         Arc::new(hermes_agent::SideTask::new(
             models.clone(),
