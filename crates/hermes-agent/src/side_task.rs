@@ -32,9 +32,9 @@ impl Model for SideTask {
     ) -> BoxFuture<'a, Result<DeltaStream, ModelError>> {
         Box::pin(async move {
             let answer = self.auxiliary.ask(self.task, request).await?;
-            let mut deltas = vec![Ok(Delta::Text(answer.text))];
-            deltas.extend(answer.usage.map(|usage| Ok(Delta::Usage(usage))));
-            Ok(stream::iter(deltas).boxed())
+            let mut deltas = vec![Delta::Text(answer.text)];
+            deltas.extend(answer.usage.map(Delta::Usage));
+            Ok(stream::iter(deltas).map(Ok).boxed())
         })
     }
 
