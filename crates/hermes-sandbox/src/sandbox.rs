@@ -56,6 +56,11 @@ impl Sandbox {
         &self.parts.mounts
     }
 
+    /// How every session of this sandbox begins.
+    pub fn session_options(&self) -> &SessionOptions {
+        &self.parts.session
+    }
+
     pub fn processes(&self) -> &Arc<Processes> {
         &self.parts.processes
     }

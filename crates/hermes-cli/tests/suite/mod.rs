@@ -10,6 +10,7 @@ mod layers;
 mod logs;
 mod profile;
 mod reference;
+mod sandbox;
 mod sessions;
 mod status;
 mod support;

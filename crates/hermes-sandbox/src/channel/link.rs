@@ -21,6 +21,11 @@ pub fn resident_command() -> Vec<String> {
     vec!["sh".to_owned(), "-c".to_owned(), script(RESIDENT)]
 }
 
+/// Whether a command line is that of a resident shell.
+pub(crate) fn is_resident(command: &str) -> bool {
+    command.starts_with("sh -c exec 3>&2 2>/dev/null")
+}
+
 /// Without the comments: they would travel with every exec.
 pub(crate) fn script(source: &str) -> String {
     source
@@ -286,5 +291,6 @@ mod tests {
     fn comments_do_not_travel() {
         assert!(!script(RESIDENT).contains('#') || !script(RESIDENT).contains("# "));
         assert!(script(RESIDENT).starts_with("exec 3>&2"));
+        assert!(is_resident(&resident_command().join(" ")));
     }
 }

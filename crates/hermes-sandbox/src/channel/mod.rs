@@ -22,6 +22,7 @@ mod warden;
 mod wire;
 
 pub use call::{Call, CallControl, CallExit};
+pub(crate) use link::is_resident;
 pub use link::{Fault, Tools, resident_command};
 pub(crate) use pool::fresh_mark;
 pub use pool::{Mended, Opener, Pool, Rights};

@@ -152,20 +152,10 @@ impl Pool {
         Ok(carry(started, self.0.clone()).await)
     }
 
-    /// Opens one more channel in the background, for the call that will come.
-    pub fn warm_up(&self) {
-        let wanted = {
-            let mut state = self.0.lock();
-            let wanted = state.total < ALWAYS_IDLE;
-            if wanted {
-                state.total += 1;
-                state.opening += 1;
-            }
-            wanted
-        };
-        if wanted {
-            tokio::spawn(self.0.clone().open_one());
-        }
+    /// A call is running, or waits for a channel.
+    pub fn is_busy(&self) -> bool {
+        let state = self.0.lock();
+        state.total > state.idle.len() + state.opening || !state.waiting.is_empty()
     }
 
     /// Closes every idle channel in order.

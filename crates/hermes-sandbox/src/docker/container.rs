@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::cli::last_words;
 use super::create::create;
@@ -18,6 +19,7 @@ use super::engine::{
 use super::error::DockerError;
 use super::find::{Step, Whose, choose, step_for};
 use super::host::DockerHost;
+use super::idle;
 use super::janitor;
 use super::lease::{self, Lease, StateFile};
 use super::settings::{ContainerSettings, LifeSettings, Persist};
@@ -46,6 +48,7 @@ pub(crate) struct Attached {
     origin: Origin,
     /// A command was started in it.
     worked: AtomicBool,
+    last_use: Mutex<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +97,7 @@ impl SharedContainer {
     }
 
     /// The container in use, or the one that is found or made now.
-    pub(crate) async fn ensure(&self) -> Result<Arc<Attached>, DockerError> {
+    pub(crate) async fn ensure(self: &Arc<Self>) -> Result<Arc<Attached>, DockerError> {
         if let Some(attached) = self.current() {
             return Ok(attached);
         }
@@ -106,6 +109,7 @@ impl SharedContainer {
         }
         let attached = Arc::new(self.attach().await?);
         *self.slot() = Some(attached.clone());
+        idle::watch(self, &attached);
         Ok(attached)
     }
 
@@ -146,8 +150,34 @@ impl SharedContainer {
         }
     }
 
-    pub(crate) fn take(&self) -> Option<Arc<Attached>> {
-        self.slot().take()
+    /// Lets go of the container as its settings say; see [`super::DockerTarget::cleanup`].
+    pub(crate) async fn let_go(&self, force_remove: bool) {
+        let taken = self.slot().take();
+        let Some(attached) = taken else {
+            return;
+        };
+        attached.lease.touch();
+        attached.pool.close().await;
+        if !force_remove && self.plan.life.persist == Persist::AcrossProcesses {
+            return;
+        }
+        let place = self.plan.whose.place.clone();
+        let private = self.plan.life.persist == Persist::WithProcess;
+        let keep_files = self.plan.settings.persistent_files;
+        let name = attached.name.clone();
+        let id = attached.id.clone();
+        self.host.remove_later(id, move || {
+            // The lease lives until the container is gone.
+            drop(attached);
+            if private {
+                let _ = std::fs::remove_file(place.private_lease(&name));
+            }
+            if !keep_files {
+                for directory in [place.home(), place.workspace()] {
+                    let _ = std::fs::remove_dir_all(directory);
+                }
+            }
+        });
     }
 
     async fn attach(&self) -> Result<Attached, DockerError> {
@@ -183,6 +213,7 @@ impl SharedContainer {
             lease,
             origin,
             worked: AtomicBool::new(false),
+            last_use: Mutex::new(Instant::now()),
         })
     }
 
@@ -243,7 +274,7 @@ impl SharedContainer {
     /// Brings the container that was found to life; `None` when another must be made.
     async fn settle(&self, found: Container) -> Result<Option<Container>, DockerError> {
         let engine = self.host.engine().as_ref();
-        let deadline = tokio::time::Instant::now() + SETTLE;
+        let deadline = Instant::now() + SETTLE;
         let mut container = found;
         loop {
             let attempt = match step_for(&container.state) {
@@ -251,7 +282,7 @@ impl SharedContainer {
                 Step::Start => engine.start(&container.id).await,
                 Step::Unpause => engine.unpause(&container.id).await,
                 Step::Wait => {
-                    if tokio::time::Instant::now() >= deadline {
+                    if Instant::now() >= deadline {
                         self.gives_up_on(&container, "it does not settle");
                         return Ok(None);
                     }
@@ -349,7 +380,14 @@ impl Attached {
     /// A command was started: the container is good, and in use now.
     pub(crate) fn works(&self) {
         self.worked.store(true, Ordering::Release);
+        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.lease.touch();
+    }
+
+    /// Since a command was started.
+    pub(crate) fn idle_for(&self) -> Duration {
+        let last = *self.last_use.lock().unwrap_or_else(PoisonError::into_inner);
+        last.elapsed()
     }
 
     pub(crate) async fn mend(&self, engine: &dyn Engine) -> Mended {

@@ -10,6 +10,7 @@ use super::lease::{self, StateFile};
 use super::parse;
 use super::place::Place;
 use super::settings::{Drift, OnDrift, Spec};
+use crate::channel::is_resident;
 
 /// What the container is known to have: our own record of its making, else what
 /// it shows from outside.
@@ -136,7 +137,10 @@ pub(crate) async fn free_to_remove(
         Ok(running) => running,
         Err(error) => return Ok(Err(format!("what runs in it is not known: {error}"))),
     };
-    Ok(match running.iter().find(|process| !is_idle(process)) {
+    // Our own shells, with nobody holding a lease, are on their way out.
+    let somebody =
+        |process: &&ContainerProcess| !is_idle(process) && !is_resident(&process.command);
+    Ok(match running.iter().find(somebody) {
         Some(process) => Err(format!(
             "`{}` is running in it",
             shortened(&process.command)

@@ -19,6 +19,7 @@ mod error;
 pub mod find;
 mod host;
 mod http;
+mod idle;
 mod inventory;
 mod janitor;
 pub mod labels;

@@ -65,10 +65,10 @@ impl Place {
     }
 }
 
-/// Where the shell state of a named session in this container is noted.
-pub fn session_record(place: &Place, name: &str) -> PathBuf {
-    place
-        .directory
+/// Where the shell state of a named session is noted.
+pub fn session_record(sandbox_dir: &Path, backend: &str, name: &str) -> PathBuf {
+    sandbox_dir
+        .join(backend)
         .join("sessions")
         .join(format!("{}.json", encode(name)))
 }

@@ -15,7 +15,6 @@ use futures_util::future::BoxFuture;
 use super::container::{Attached, Plan, SharedContainer};
 use super::host::DockerHost;
 use super::plain;
-use super::settings::Persist;
 use crate::channel::{
     Call, CallControl, CallExit, CallInput, CallRequest, Fault, Mended, TerminateError, Tools,
 };
@@ -28,14 +27,14 @@ const ATTEMPTS: usize = 3;
 
 /// The docker backend of one container key.
 pub struct DockerTarget {
-    container: SharedContainer,
+    container: Arc<SharedContainer>,
 }
 
 impl DockerTarget {
     /// Touches neither engine nor disk before the first command.
     pub fn new(host: Arc<DockerHost>, plan: Plan) -> Self {
         Self {
-            container: SharedContainer::new(host, plan),
+            container: Arc::new(SharedContainer::new(host, plan)),
         }
     }
 
@@ -64,34 +63,9 @@ impl DockerTarget {
 
     /// Lets go of the container as its settings say: shared ones are left alone,
     /// private ones are stopped and removed by a worker that
-    /// [`DockerHost::finish`] waits for.
+    /// [`DockerHost::finish`] waits for. With `force_remove` shared ones go too.
     pub async fn cleanup(&self, force_remove: bool) {
-        let Some(attached) = self.container.take() else {
-            return;
-        };
-        attached.lease.touch();
-        attached.pool.close().await;
-        let plan = self.container.plan();
-        if !force_remove && plan.life.persist == Persist::AcrossProcesses {
-            return;
-        }
-        let place = plan.whose.place.clone();
-        let private = plan.life.persist == Persist::WithProcess;
-        let name = attached.name.clone();
-        let keep_files = plan.settings.persistent_files;
-        let id = attached.id.clone();
-        self.container.host().remove_later(id, move || {
-            // The lease lives until the container is gone.
-            drop(attached);
-            if private {
-                let _ = std::fs::remove_file(place.private_lease(&name));
-            }
-            if !keep_files {
-                for directory in [place.home(), place.workspace()] {
-                    let _ = std::fs::remove_dir_all(directory);
-                }
-            }
-        });
+        self.container.let_go(force_remove).await;
     }
 
     async fn attached(&self) -> Result<Arc<Attached>, LaunchError> {

@@ -115,7 +115,7 @@ pub(crate) async fn recreate(
 ) -> Result<Exit, CommandError> {
     let world = World::new(context, out)?;
     let made = world.inventory().recreate(leased(args.force)).await;
-    world.tell(out);
+    world.notices.tell(out);
     out.line(made.map_err(docker_error)?.short())?;
     Ok(Exit::SUCCESS)
 }

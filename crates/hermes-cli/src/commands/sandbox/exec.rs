@@ -5,15 +5,16 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_sandbox::Target;
-use hermes_sandbox::docker::{DockerTarget, session_record};
+use hermes_sandbox::docker::session_record;
 use hermes_sandbox::session::{
     Ending, RunError, RunOutcome, RunRequest, SessionOptions, ShellSession, Tee, quote,
 };
+use hermes_sandbox::settings::FrontEnd;
+use hermes_sandbox::{SandboxError, Sandboxes, SandboxesPlan};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::world::World;
+use super::world::{KEY, Notices, engine_error, host_user};
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 #[derive(clap::Args, Debug)]
@@ -43,28 +44,36 @@ pub(crate) async fn run(
     context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
-    let config = context.config()?;
-    let backend = config.string("terminal.backend")?;
-    if backend != "docker" {
-        return Err(CommandError::new(
-            ErrorKind::NotBuilt,
-            format!("`hermes sandbox exec` does not reach the backend `{backend}` yet"),
-        ));
-    }
+    let notices = Notices::default();
+    let sandboxes = Sandboxes::new(SandboxesPlan {
+        config: Arc::new(context.config()?.clone()),
+        home: context.home.clone(),
+        environment: context.environment.clone(),
+        front_end: FrontEnd::Terminal,
+        launched_in: std::env::current_dir().ok(),
+        user: host_user(),
+        clock: context.clock.clone(),
+        notify: notices.collector(),
+    });
+    let settings = sandboxes.settings().map_err(sandbox_error)?;
     let timeout = match args.timeout {
         Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
             CommandError::usage(format!("`--timeout {seconds}` is not a number of seconds"))
         })?,
-        None => {
-            Duration::from_secs(u64::try_from(config.integer("terminal.timeout")?).unwrap_or(0))
-        }
+        None => settings.timeout,
     };
-    let world = World::new(context, out)?;
-    let target = Arc::new(DockerTarget::new(
-        world.host.clone(),
-        world.config.plan.clone(),
-    ));
-    let session = session(target.clone(), &world, &args.session);
+    let sandbox = sandboxes.get(KEY).map_err(sandbox_error)?;
+    let backend = settings.backend.as_str();
+    let options = SessionOptions {
+        record: Some(session_record(
+            &settings.sandbox_dir,
+            backend,
+            &args.session,
+        )),
+        resume: true,
+        ..sandbox.session_options().clone()
+    };
+    let session = ShellSession::new(sandbox.target().clone(), options);
     let (sender, receiver) = mpsc::channel(QUEUE);
     let cancel = CancellationToken::new();
     let request = RunRequest {
@@ -76,23 +85,20 @@ pub(crate) async fn run(
         ..RunRequest::new(text(&args.command))
     };
     let outcome = drive(&session, request, receiver, cancel, out).await;
-    world.tell(out);
-    target.cleanup(false).await;
-    if !world.host.finish().await {
+    notices.tell(out);
+    if !sandboxes.close().await {
         out.warning("a container was still being removed after 15 s");
     }
+    notices.tell(out);
     finish(outcome, out)
 }
 
-fn session(target: Arc<dyn Target>, world: &World, name: &str) -> ShellSession {
-    let plan = &world.config.plan;
-    let options = SessionOptions {
-        environment: world.config.session_environment.clone(),
-        record: Some(session_record(&plan.whose.place, name)),
-        resume: true,
-        ..SessionOptions::starting_in(plan.settings.working_directory.clone())
-    };
-    ShellSession::new(target, options)
+fn sandbox_error(error: SandboxError) -> CommandError {
+    match error {
+        SandboxError::Config(error) => error.into(),
+        SandboxError::Engine(error) => engine_error(error),
+        error @ SandboxError::NotBuilt(_) => CommandError::new(ErrorKind::NotBuilt, error),
+    }
 }
 
 fn text(words: &[String]) -> String {

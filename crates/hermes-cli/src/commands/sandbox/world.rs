@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_sandbox::docker::{
-    Container, DockerConfig, DockerError, DockerHost, EngineError, HostUser, Inventory,
+    Container, DockerConfig, DockerError, DockerHost, EngineError, HostUser, Inventory, Notify,
     Surroundings,
 };
 
@@ -12,40 +12,60 @@ use crate::{CommandError, Context, ErrorKind, Out};
 /// The container key of everything that is not isolated on purpose.
 pub(super) const KEY: &str = "default";
 
+pub(super) fn host_user() -> HostUser {
+    HostUser {
+        uid: nix::unistd::geteuid().as_raw(),
+        gid: nix::unistd::getegid().as_raw(),
+    }
+}
+
+/// Sentences for the user that come up while something else is being done.
+#[derive(Clone, Default)]
+pub(super) struct Notices(Arc<Mutex<Vec<String>>>);
+
+impl Notices {
+    pub(super) fn collector(&self) -> Notify {
+        let kept = self.0.clone();
+        Arc::new(move |sentence: String| {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            // A container that keeps failing must not fill our memory.
+            if kept.len() < 100 {
+                kept.push(sentence);
+            }
+        })
+    }
+
+    pub(super) fn tell(&self, out: &mut Out) {
+        let told = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for notice in told {
+            out.warning(&notice);
+        }
+    }
+}
+
 /// The docker side of this home.
 pub(super) struct World {
     pub(super) host: Arc<DockerHost>,
     pub(super) config: DockerConfig,
-    notices: Arc<Mutex<Vec<String>>>,
+    pub(super) notices: Notices,
 }
 
 impl World {
     pub(super) fn new(context: &Context, out: &mut Out) -> Result<Self, CommandError> {
         let around = Surroundings {
             directory: std::env::current_dir().ok(),
-            user: HostUser {
-                uid: nix::unistd::geteuid().as_raw(),
-                gid: nix::unistd::getegid().as_raw(),
-            },
+            user: host_user(),
         };
         let config = DockerConfig::read(context.config()?, &context.home, KEY, &around)?;
         for warning in &config.warnings {
             out.warning(warning);
         }
-        let notices: Arc<Mutex<Vec<String>>> = Arc::default();
-        let kept = notices.clone();
-        let notify = Arc::new(move |sentence: String| {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            // A container that keeps failing must not fill our memory.
-            if kept.len() < 100 {
-                kept.push(sentence);
-            }
-        });
+        let notices = Notices::default();
         let host = DockerHost::find(
             &context.environment,
             context.home.user_home(),
             context.clock.clone(),
-            notify,
+            notices.collector(),
         )
         .map_err(engine_error)?;
         Ok(Self {
@@ -59,15 +79,6 @@ impl World {
         Inventory {
             host: &self.host,
             plan: &self.config.plan,
-        }
-    }
-
-    /// Says what the engine's side wanted said.
-    pub(super) fn tell(&self, out: &mut Out) {
-        let told =
-            std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
-        for notice in told {
-            out.warning(&notice);
         }
     }
 

@@ -405,3 +405,31 @@ async fn docker_a_full_disk_inside_stops_no_call() {
     assert_eq!(run(&target, "echo x > /tmp/more").await.1, Exit::Code(1));
     assert_eq!(says(&target, "echo works").await, "works\n");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn docker_an_idle_shared_container_is_let_go_and_found_again_and_a_private_one_goes() {
+    let Some(mut setup) = setup(BASH) else { return };
+    setup.plan.life.lifetime = Duration::from_secs(1);
+    let target = setup.target();
+    says(&target, "touch /tmp/state").await;
+    let (id, _) = target.container().expect("attached");
+    wait_until("it is let go", || target.container().is_none());
+    wait_until("our shells are gone", || processes(id.as_str()).len() == 2);
+    assert_eq!(says(&target, "ls /tmp/state").await, "/tmp/state\n");
+    assert_eq!(target.container().expect("attached").0, id);
+    target.cleanup(true).await;
+
+    setup.plan.life.persist = Persist::WithProcess;
+    let host = setup.host_with(&Environment::of_process());
+    let private = DockerTarget::new(host.clone(), setup.plan.clone());
+    says(&private, "setsid sleep 3 </dev/null >/dev/null 2>&1 &").await;
+    let (id, _) = private.container().expect("attached");
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert!(private.container().is_some(), "something still runs in it");
+    wait_until("it is gone", || {
+        try_docker(&["inspect", id.as_str()]).is_none()
+    });
+    assert_eq!(says(&private, "echo new").await, "new\n");
+    private.cleanup(false).await;
+    assert!(host.finish().await);
+}
