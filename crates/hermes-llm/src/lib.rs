@@ -5,6 +5,7 @@
 //! of what tools mean.
 
 mod answer;
+mod attempt;
 pub mod auth;
 mod auxiliary;
 pub mod catalogue;
@@ -13,12 +14,12 @@ mod endpoint;
 pub mod error;
 mod fallback;
 mod keys;
-mod ladder;
 mod local;
 pub mod metadata;
 mod model;
 mod models;
 mod prices;
+mod provider;
 mod rates;
 pub mod resolve;
 mod retry;
@@ -30,13 +31,13 @@ pub use auxiliary::Auxiliary;
 pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
 pub use fallback::FallbackChain;
 pub use keys::{KeyVerdict, Keys};
-pub use ladder::{ProviderModel, Setup};
 pub use local::{LocalServer, find_local_servers, find_servers_at};
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,
 };
 pub use models::{Models, OpenError, Opened, http_settings};
 pub use prices::{Price, cost, published_price};
+pub use provider::{ProviderModel, Setup};
 pub use rates::{RateLimit, RateLimits};
 pub use retry::{Backoff, Jitter, RetryPolicy};
 pub use sse::{MAX_EVENT_BYTES, OversizedEvent, SseDecoder, SseEvent};

@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::auth::{AuthData, AuthError, AuthFile, CredentialPool, PoolSpec};
 use crate::fallback::FallbackChain;
 use crate::keys::Keys;
-use crate::ladder::{ProviderModel, Setup};
 use crate::metadata::{MIN_WINDOW, WindowCache, ask_window};
 use crate::model::Model;
+use crate::provider::{ProviderModel, Setup};
 use crate::resolve::{ResolveError, Resolved, Selection, Sources, fallback_routes, resolve};
 use crate::retry::RetryPolicy;
 

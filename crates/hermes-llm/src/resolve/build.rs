@@ -1,25 +1,24 @@
 //! The endpoint, put together.
 
-use std::time::Duration;
-
 use hermes_home::env;
 use hermes_http::{Url, is_local_host};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::custom::{NamedEndpoint, model_settings};
+use super::custom::NamedEndpoint;
 use super::form::form;
+use super::headers::headers;
 use super::mode::infer;
 use super::names::wire_name;
-use super::select::{Chosen, Sources, choose, named_pool_spec, not_built, pool_spec, seed};
-use super::settings::{default_model, env_seconds, model_section, positive, seconds, text};
+use super::patience::timeouts;
+use super::select::{Chosen, Sources, choose, named_pool_spec, not_built, pool_spec};
+use super::settings::{default_model, model_section, positive, text};
 use super::{ResolveError, Selection};
 use crate::auth::PoolSpec;
 use crate::catalogue::{AuthKind, CatalogueAuthStyle, Provider, provider};
-use crate::endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
+use crate::endpoint::{AuthStyle, Endpoint, Secret};
 use crate::metadata::{UNKNOWN_WINDOW, known_window};
 use crate::prices::published_price;
 use crate::wire::ApiMode;
-use crate::wire::anthropic::Claude;
 
 /// An endpoint and what goes with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -379,98 +378,4 @@ impl<'a> Draft<'a> {
             _ => AuthStyle::Bearer,
         }
     }
-}
-
-const ANTHROPIC_VERSION: &str = "2023-06-01";
-
-fn headers(
-    provider: &Provider,
-    mode: ApiMode,
-    url: &Url,
-    model: &str,
-    sources: &Sources<'_>,
-) -> Vec<(String, String)> {
-    let mut out: Vec<(String, String)> = Vec::new();
-    let mut put = |name: &str, value: &str| out.push((name.to_owned(), value.to_owned()));
-    let host = url.host_str().unwrap_or("");
-    let lower = model.to_ascii_lowercase();
-    if mode == ApiMode::AnthropicMessages {
-        put("anthropic-version", ANTHROPIC_VERSION);
-        let mut betas = vec!["interleaved-thinking-2025-05-14"];
-        if !provider.id.starts_with("minimax") {
-            betas.push("fine-grained-tool-streaming-2025-05-14");
-        }
-        if host.ends_with(".azure.com") && Claude::parse(&lower).is_some() {
-            betas.push("context-1m-2025-08-07");
-        }
-        put("anthropic-beta", &betas.join(","));
-    }
-    if provider.id == "openrouter" {
-        put("HTTP-Referer", "https://hermes-agent.nousresearch.com");
-        put("X-Title", "Hermes Agent");
-        put("X-OpenRouter-Categories", "productivity,cli-agent");
-        if lower.contains("claude") {
-            put("x-anthropic-beta", "fine-grained-tool-streaming-2025-05-14");
-        }
-        let settings = sources.config.get("openrouter");
-        let cached = settings
-            .and_then(|section| section.get("response_cache"))
-            .and_then(Value::as_bool)
-            .unwrap_or(true);
-        if cached {
-            let ttl = settings
-                .and_then(|section| section.get("response_cache_ttl"))
-                .and_then(Value::as_u64)
-                .unwrap_or(300);
-            put("X-OpenRouter-Cache", "true");
-            put("X-OpenRouter-Cache-TTL", &ttl.to_string());
-        }
-    }
-    out
-}
-
-fn timeouts(settings: &Value, model: &str, sources: &Sources<'_>) -> Timeouts {
-    let environment = sources.environment;
-    let of_model = model_settings(settings, model);
-    let duration = Duration::from_secs_f64;
-    let mut timeouts = Timeouts::default();
-    if let Some(total) = env_seconds(environment, env::API_TIMEOUT) {
-        timeouts.total = duration(total);
-    }
-    if let Some(read) = env_seconds(environment, env::STREAM_READ_TIMEOUT) {
-        timeouts.read = duration(read);
-    }
-    let request = seconds(&of_model, "timeout_seconds")
-        .or_else(|| seconds(settings, "request_timeout_seconds"));
-    if let Some(request) = request {
-        timeouts.total = duration(request);
-        timeouts.read = duration(request);
-    }
-    let stale = seconds(&of_model, "stale_timeout_seconds")
-        .or_else(|| seconds(settings, "stale_timeout_seconds"));
-    timeouts.stale = stale
-        .or_else(|| env_seconds(environment, env::STREAM_STALE_TIMEOUT))
-        .map(duration);
-    timeouts.whole_stale = stale
-        .or_else(|| env_seconds(environment, env::API_CALL_STALE_TIMEOUT))
-        .map(duration);
-    if let Some(first) = env_seconds(environment, env::CODEX_TTFB_TIMEOUT) {
-        timeouts.first_event = Some(duration(first));
-    }
-    timeouts
-}
-
-/// The key that a route names itself, directly or by variable.
-pub(super) fn route_key(route: &Map<String, Value>, sources: &Sources<'_>) -> Option<String> {
-    let named = |name: &str| {
-        route
-            .get(name)?
-            .as_str()
-            .map(str::trim)
-            .filter(|t| !t.is_empty())
-    };
-    named("api_key").map(str::to_owned).or_else(|| {
-        let variable = named("key_env").or_else(|| named("api_key_env"))?;
-        seed(variable, sources.environment).map(|seed| seed.key.expose().to_owned())
-    })
 }

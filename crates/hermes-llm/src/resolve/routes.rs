@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::build::route_key;
+use super::select::seed;
 use super::{Selection, Sources};
 
 /// One configured route, as it is written.
@@ -62,4 +62,19 @@ pub fn fallback_routes(sources: &Sources<'_>) -> Vec<Route> {
         });
     }
     out
+}
+
+/// The key that a route names itself, directly or by variable.
+fn route_key(route: &Map<String, Value>, sources: &Sources<'_>) -> Option<String> {
+    let named = |name: &str| {
+        route
+            .get(name)?
+            .as_str()
+            .map(str::trim)
+            .filter(|t| !t.is_empty())
+    };
+    named("api_key").map(str::to_owned).or_else(|| {
+        let variable = named("key_env").or_else(|| named("api_key_env"))?;
+        seed(variable, sources.environment).map(|seed| seed.key.expose().to_owned())
+    })
 }

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use hermes_llm::ErrorClass::{self, *};
 use hermes_llm::error::{Broken, Conversation, Fault, classify};
+use hermes_testkit::model::{ModelServer, Reply};
 use pretty_assertions::assert_eq;
 use serde_json::json;
+
+use super::support::{model, text};
 
 const SMALL: Conversation = Conversation {
     tokens: 1_000,
@@ -36,123 +39,189 @@ fn class(fault: &Fault, conversation: &Conversation) -> ErrorClass {
     classify(fault, conversation).class
 }
 
+/// Row, status, message, class.
+const ROWS: &[(&str, u16, &str, ErrorClass)] = &[
+    (
+        "1",
+        400,
+        "This request violates our usage policy",
+        ContentPolicy,
+    ),
+    ("1", 400, "Flagged for possible cyber risk", ContentPolicy),
+    ("1", 400, "finish: content_filter", ContentPolicy),
+    ("1", 400, "ResponsibleAIPolicyViolation", ContentPolicy),
+    (
+        "2",
+        400,
+        "messages.1: Invalid `signature` in `thinking` block",
+        ThinkingSignature,
+    ),
+    (
+        "3",
+        429,
+        "Extra usage is required for long context requests",
+        LongContextTier,
+    ),
+    (
+        "4",
+        400,
+        "The long context beta is not yet available for this subscription",
+        LongContextBeta,
+    ),
+    ("5", 400, "failed to parse grammar", GrammarPattern),
+    (
+        "5",
+        400,
+        "Unable to generate parser for this template",
+        GrammarPattern,
+    ),
+    (
+        "6",
+        403,
+        "no active Grok subscription found",
+        Authentication,
+    ),
+    ("6", 400, "out of resources for grok-4", Authentication),
+    ("7", 401, "nope", Authentication),
+    ("8", 403, "Key limit exceeded", Billing),
+    ("8", 403, "insufficient credits", Billing),
+    ("8", 403, "forbidden", Authentication),
+    (
+        "9",
+        402,
+        "usage limit reached, try again in 5 minutes",
+        RateLimited,
+    ),
+    ("9", 402, "please pay", Billing),
+    ("10", 404, "credit balance too low", Billing),
+    (
+        "10",
+        404,
+        "No endpoints found matching your data policy",
+        ProviderPolicy,
+    ),
+    ("10", 404, "The model `x` does not exist", ModelNotFound),
+    ("10", 404, "not found", Unknown),
+    ("11", 413, "whatever", PayloadTooLarge),
+    ("12", 429, "slow down", RateLimited),
+    (
+        "13",
+        400,
+        "tool message content must be a string",
+        ToolContentText,
+    ),
+    ("13", 400, "image exceeds 5 MB maximum", ImageTooLarge),
+    ("13", 400, "invalid_encrypted_content", EncryptedReasoning),
+    (
+        "13",
+        400,
+        "This model's maximum context length is 8192 tokens",
+        ContextOverflow,
+    ),
+    (
+        "13",
+        400,
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        ContextOverflow,
+    ),
+    ("13", 400, "输入超过最大长度", ContextOverflow),
+    ("13", 400, "not allowed by your data policy", ProviderPolicy),
+    ("13", 400, "gpt-9 is not a valid model ID", ModelNotFound),
+    ("13", 400, "requests per minute exceeded", RateLimited),
+    ("13", 400, "insufficient_quota", Billing),
+    (
+        "13",
+        400,
+        "Unsupported parameter: 'max_tokens' is not supported with this model",
+        BadRequest,
+    ),
+    (
+        "13",
+        400,
+        "something about a field that is wrong here",
+        BadRequest,
+    ),
+    ("14", 500, "unknown parameter: 'foo'", BadRequest),
+    ("14", 500, "boom", Server),
+    ("14", 502, "bad gateway", Server),
+    ("14", 503, "try later", Overloaded),
+    ("14", 529, "overloaded", Overloaded),
+    ("14", 418, "teapot", BadRequest),
+    ("14", 504, "gateway", Server),
+];
+
 #[test]
 fn every_row_of_the_status_table() {
-    let rows: &[(&str, u16, &str, ErrorClass)] = &[
-        (
-            "1",
-            400,
-            "This request violates our usage policy",
-            ContentPolicy,
-        ),
-        ("1", 400, "Flagged for possible cyber risk", ContentPolicy),
-        ("1", 400, "finish: content_filter", ContentPolicy),
-        ("1", 400, "ResponsibleAIPolicyViolation", ContentPolicy),
-        (
-            "2",
-            400,
-            "messages.1: Invalid `signature` in `thinking` block",
-            ThinkingSignature,
-        ),
-        (
-            "3",
-            429,
-            "Extra usage is required for long context requests",
-            LongContextTier,
-        ),
-        (
-            "4",
-            400,
-            "The long context beta is not yet available for this subscription",
-            LongContextBeta,
-        ),
-        ("5", 400, "failed to parse grammar", GrammarPattern),
-        (
-            "5",
-            400,
-            "Unable to generate parser for this template",
-            GrammarPattern,
-        ),
-        (
-            "6",
-            403,
-            "no active Grok subscription found",
-            Authentication,
-        ),
-        ("6", 400, "out of resources for grok-4", Authentication),
-        ("7", 401, "nope", Authentication),
-        ("8", 403, "Key limit exceeded", Billing),
-        ("8", 403, "insufficient credits", Billing),
-        ("8", 403, "forbidden", Authentication),
-        (
-            "9",
-            402,
-            "usage limit reached, try again in 5 minutes",
-            RateLimited,
-        ),
-        ("9", 402, "please pay", Billing),
-        ("10", 404, "credit balance too low", Billing),
-        (
-            "10",
-            404,
-            "No endpoints found matching your data policy",
-            ProviderPolicy,
-        ),
-        ("10", 404, "The model `x` does not exist", ModelNotFound),
-        ("10", 404, "not found", Unknown),
-        ("11", 413, "whatever", PayloadTooLarge),
-        ("12", 429, "slow down", RateLimited),
-        (
-            "13",
-            400,
-            "tool message content must be a string",
-            ToolContentText,
-        ),
-        ("13", 400, "image exceeds 5 MB maximum", ImageTooLarge),
-        ("13", 400, "invalid_encrypted_content", EncryptedReasoning),
-        (
-            "13",
-            400,
-            "This model's maximum context length is 8192 tokens",
-            ContextOverflow,
-        ),
-        (
-            "13",
-            400,
-            "prompt is too long: 210000 tokens > 200000 maximum",
-            ContextOverflow,
-        ),
-        ("13", 400, "输入超过最大长度", ContextOverflow),
-        ("13", 400, "not allowed by your data policy", ProviderPolicy),
-        ("13", 400, "gpt-9 is not a valid model ID", ModelNotFound),
-        ("13", 400, "requests per minute exceeded", RateLimited),
-        ("13", 400, "insufficient_quota", Billing),
-        (
-            "13",
-            400,
-            "Unsupported parameter: 'max_tokens' is not supported with this model",
-            BadRequest,
-        ),
-        (
-            "13",
-            400,
-            "something about a field that is wrong here",
-            BadRequest,
-        ),
-        ("14", 500, "unknown parameter: 'foo'", BadRequest),
-        ("14", 500, "boom", Server),
-        ("14", 502, "bad gateway", Server),
-        ("14", 503, "try later", Overloaded),
-        ("14", 529, "overloaded", Overloaded),
-        ("14", 418, "teapot", BadRequest),
-        ("14", 504, "gateway", Server),
-    ];
-    for (row, code, message, expected) in rows {
+    for (row, code, message, expected) in ROWS {
         assert_eq!(
             class(&status(*code, message), &SMALL),
             *expected,
             "row {row}: {code} {message}"
         );
+    }
+}
+
+/// How many requests a failure that never goes away is worth: those that time may
+/// heal the whole ladder, those about a form of the request one more, others one.
+fn requests_for(class: ErrorClass) -> usize {
+    match class {
+        RateLimited | Overloaded | Server | Unknown => 3,
+        ThinkingSignature | EncryptedReasoning | GrammarPattern | ToolContentText
+        | LongContextBeta | ImageTooLarge => 2,
+        _ => 1,
+    }
+}
+
+#[tokio::test]
+async fn every_row_over_a_socket() {
+    for (row, code, message, expected) in ROWS {
+        let server = ModelServer::start();
+        let reply = Reply::error(*code, message);
+        server.fallback(move |_| reply.clone());
+        let error = text(&model(&server)).await.unwrap_err();
+        assert_eq!(
+            (error.class, error.status),
+            (*expected, Some(*code)),
+            "row {row}: {message}"
+        );
+        // A refused parameter is left out once.
+        let parameter = message.contains("Unsupported parameter");
+        let requests = requests_for(*expected) + usize::from(parameter);
+        assert_eq!(
+            server.requests().len(),
+            requests,
+            "row {row}: {code} {message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn errors_inside_an_answer_are_judged_like_statuses() {
+    for (error, expected, requests) in [
+        (
+            json!({"code": 401, "message": "bad key"}),
+            Authentication,
+            1,
+        ),
+        (
+            json!({"code": "insufficient_quota", "message": "x"}),
+            Billing,
+            1,
+        ),
+        (json!({"code": 502, "message": "upstream"}), Server, 3),
+        (
+            json!({"code": "rate_limit_exceeded", "message": "x"}),
+            RateLimited,
+            3,
+        ),
+        (json!({"message": "prompt is too long"}), ContextOverflow, 1),
+    ] {
+        let server = ModelServer::start();
+        let event = format!("data: {}\n\n", json!({ "error": error }));
+        server.fallback(move |_| Reply::recorded(event.clone()));
+        let error = text(&model(&server)).await.unwrap_err();
+        assert_eq!(error.class, expected);
+        assert_eq!(server.requests().len(), requests, "{expected:?}");
     }
 }
 

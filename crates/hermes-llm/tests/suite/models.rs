@@ -4,12 +4,14 @@ use hermes_config::Config;
 use hermes_home::{Clock, Home};
 use hermes_http::Http;
 use hermes_llm::auth::{AuthFile, PoolSpec, Strategy, add_key};
+use hermes_llm::catalogue::{AuthKind, providers};
 use hermes_llm::resolve::{ResolveError, Selection};
+use hermes_llm::wire::ApiMode;
 use hermes_llm::{
     ErrorClass, LocalServer, Models, OpenError, RetryPolicy, Secret, find_servers_at,
 };
 use hermes_testkit::TestHome;
-use hermes_testkit::model::{ModelServer, Reply};
+use hermes_testkit::model::{Dialect, ModelServer, Reply};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -301,4 +303,60 @@ async fn keys_of_a_named_endpoint_rotate_too() {
         server.requests()[1].header("authorization"),
         Some("Bearer two")
     );
+}
+
+#[tokio::test]
+async fn every_provider_with_a_key_is_asked_in_its_format_with_its_key() {
+    let mut seen = 0;
+    for provider in providers() {
+        let (AuthKind::Key | AuthKind::OauthOrKey, Some(url_env)) =
+            (provider.auth, &provider.url_env)
+        else {
+            continue;
+        };
+        let (home, server) = (TestHome::new(), ModelServer::start());
+        let mut environment = home.environment();
+        environment.set(&provider.keys[0], "the-key");
+        environment.set(url_env, server.url());
+        server.push(Reply::text("ok"));
+        let selection = Selection::of(Some(&provider.id), Some("some-model"));
+        let opened = models_in(&home.home(), &environment).open(&selection).await;
+        assert_eq!(
+            text(&*opened.unwrap().model).await.unwrap(),
+            "ok",
+            "{}",
+            provider.id
+        );
+        let request = &server.requests()[0];
+        let (dialect, header) = match provider.mode {
+            ApiMode::ChatCompletions => (Dialect::Chat, "authorization"),
+            ApiMode::AnthropicMessages => (Dialect::Messages, "authorization"),
+            ApiMode::Responses => (Dialect::Responses, "authorization"),
+            ApiMode::Gemini => (Dialect::Gemini, "x-goog-api-key"),
+        };
+        assert_eq!(request.dialect(), Some(dialect), "{}", provider.id);
+        let header = if provider.id == "anthropic" {
+            "x-api-key"
+        } else {
+            header
+        };
+        let sent = request.header(header).unwrap_or("");
+        assert!(
+            sent.ends_with("the-key"),
+            "{}: {header} is {sent:?}",
+            provider.id
+        );
+        if provider.id == "openrouter" {
+            for name in [
+                "http-referer",
+                "x-title",
+                "x-openrouter-categories",
+                "x-openrouter-cache",
+            ] {
+                assert!(request.header(name).is_some(), "{name}");
+            }
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 25);
 }

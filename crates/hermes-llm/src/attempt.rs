@@ -1,165 +1,27 @@
-//! One provider, tried until it answers or until trying makes no sense: a request
-//! in another form where a form was refused, another key where a key is used up,
-//! the same again after a wait where time may help.
+//! One request on its way to an answer, tried until it is answered or until trying
+//! makes no sense: in another form where a form was refused, with another key where
+//! a key is used up, the same again after a wait where time may help.
 //!
 //! What needs a change of the conversation itself (compression, continuing a
 //! truncated answer) is left to the conversation; what needs another provider is
 //! left to the [`FallbackChain`](crate::FallbackChain).
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use hermes_http::Http;
-use hermes_types::{Content, Cost, CostStatus, Part, Usage};
+use hermes_types::{Content, Part};
 
 use crate::connection::{Connection, Outgoing};
-use crate::endpoint::{Endpoint, Secret};
+use crate::endpoint::Secret;
 use crate::error::{
     Conversation, Fault, RefusedParameter, classify, refused_parameter, says_quota_is_used_up,
 };
-use crate::keys::{KeyVerdict, Keys};
-use crate::metadata::WindowCache;
-use crate::model::{Delta, DeltaStream, ErrorClass, Model, ModelError, Request};
+use crate::keys::KeyVerdict;
+use crate::model::{Delta, ErrorClass, ModelError, Request};
+use crate::provider::Inner;
 use crate::rates::RateLimits;
-use crate::retry::RetryPolicy;
 use crate::wire::{Form, Mend};
 
-/// What a model is made of.
-pub struct Setup {
-    pub http: Http,
-    pub endpoint: Endpoint,
-    pub keys: Keys,
-    pub policy: RetryPolicy,
-    /// Another model stands behind this one: give up early where it would help.
-    pub has_fallback: bool,
-    /// Where a window that the provider named while refusing is kept.
-    pub window_cache: Option<WindowCache>,
-}
-
-/// Cheap to clone; clones share what was learnt.
-#[derive(Clone)]
-pub struct ProviderModel {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    http: Http,
-    endpoint: Endpoint,
-    keys: Keys,
-    policy: RetryPolicy,
-    has_fallback: bool,
-    window_cache: Option<WindowCache>,
-    mend: Mutex<Mend>,
-    rates: Mutex<RateLimits>,
-    window: AtomicU64,
-    /// A window that a refusal named; believed after the next success.
-    stated_window: AtomicU64,
-}
-
-impl ProviderModel {
-    pub fn new(setup: Setup) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                window: AtomicU64::new(setup.endpoint.window),
-                stated_window: AtomicU64::new(0),
-                http: setup.http,
-                endpoint: setup.endpoint,
-                keys: setup.keys,
-                policy: setup.policy,
-                has_fallback: setup.has_fallback,
-                window_cache: setup.window_cache,
-                mend: Mutex::default(),
-                rates: Mutex::default(),
-            }),
-        }
-    }
-
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.inner.endpoint
-    }
-
-    /// What the newest answer said about the limits of the account.
-    pub fn rate_limits(&self) -> RateLimits {
-        lock(&self.inner.rates).clone()
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A panic elsewhere leaves plain values behind, not half-made ones.
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-impl Inner {
-    fn mend(&self) -> Mend {
-        *lock(&self.mend)
-    }
-
-    fn note_stated_window(&self, error: &ModelError) {
-        let window = self.window.load(Ordering::Relaxed);
-        if let Some(stated) = error.context_limit.filter(|stated| *stated < window) {
-            // Right away for who compresses now; on disk only when it proved right.
-            self.window.store(stated, Ordering::Relaxed);
-            self.stated_window.store(stated, Ordering::Relaxed);
-        }
-    }
-
-    fn keep_stated_window(&self) {
-        let stated = self.stated_window.swap(0, Ordering::Relaxed);
-        if let (Some(cache), true) = (&self.window_cache, stated > 0) {
-            cache.put(&self.endpoint, stated);
-        }
-    }
-}
-
-impl Model for ProviderModel {
-    fn stream<'a>(
-        &'a self,
-        request: &'a Request,
-    ) -> BoxFuture<'a, Result<DeltaStream, ModelError>> {
-        let inner = Arc::clone(&self.inner);
-        Box::pin(async move {
-            let mut attempt = Attempt::new(inner, request.clone());
-            attempt.connect(None).await?;
-            let stream = futures_util::stream::unfold(Some(attempt), |attempt| async {
-                let mut attempt = attempt?;
-                match attempt.next().await? {
-                    Ok(delta) => Some((Ok(delta), Some(attempt))),
-                    Err(error) => Some((Err(error), None)),
-                }
-            });
-            Ok(Box::pin(stream) as DeltaStream)
-        })
-    }
-
-    fn name(&self) -> &str {
-        self.inner.endpoint.model()
-    }
-
-    fn provider(&self) -> &str {
-        &self.inner.endpoint.provider
-    }
-
-    fn context_window(&self) -> u64 {
-        self.inner.window.load(Ordering::Relaxed)
-    }
-
-    fn cost(&self, usage: &Usage) -> Cost {
-        let endpoint = &self.inner.endpoint;
-        if endpoint.is_local || endpoint.provider == "openai-codex" {
-            return Cost {
-                usd: 0.0,
-                status: CostStatus::Included,
-            };
-        }
-        crate::prices::cost(endpoint.price.as_ref(), usage)
-    }
-}
-
-/// One request on its way through the ladder.
-struct Attempt {
+pub(crate) struct Attempt {
     inner: Arc<Inner>,
     request: Request,
     /// Forms given up for this request only.
@@ -194,7 +56,7 @@ enum Next {
 }
 
 impl Attempt {
-    fn new(inner: Arc<Inner>, request: Request) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, request: Request) -> Self {
         Self {
             inner,
             request,
@@ -228,7 +90,7 @@ impl Attempt {
         Conversation {
             tokens,
             messages: self.request.messages.len(),
-            window: self.inner.window.load(Ordering::Relaxed),
+            window: self.inner.window(),
             has_images,
         }
     }
@@ -236,7 +98,7 @@ impl Attempt {
     /// Climbs until there is a connection whose first delta has arrived.
     /// `failed` is how an earlier connection of this request ended, and with which
     /// key.
-    async fn connect(
+    pub(crate) async fn connect(
         &mut self,
         mut failed: Option<(ModelError, Option<String>)>,
     ) -> Result<(), ModelError> {
@@ -291,7 +153,7 @@ impl Attempt {
         )
         .await?;
         if let Some(rates) = RateLimits::read(&connection.head.headers) {
-            *lock(&self.inner.rates) = rates;
+            self.inner.set_rates(rates);
         }
         match connection.next().await {
             None => Err(Fault::NoAnswer),
@@ -372,7 +234,7 @@ impl Attempt {
         if union(shared, own) == known {
             return false;
         }
-        *lock(&self.inner.mend) = shared;
+        self.inner.set_mend(shared);
         self.mend = own;
         if error.class == ErrorClass::ImageTooLarge {
             self.pending.push(Delta::Notice(
@@ -418,7 +280,7 @@ impl Attempt {
         self.inner.keys.failed(key, verdict, error)
     }
 
-    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
         loop {
             if let Some(delta) = self.pending.pop() {
                 return Some(Ok(delta));
