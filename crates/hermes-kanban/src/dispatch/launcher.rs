@@ -35,11 +35,14 @@ impl WorkerExit {
     }
 }
 
+/// Who hears of a worker's end, and in which words.
+type Listener<T> = (Sender<T>, fn(WorkerExit) -> T);
+
 /// Starts workers; with a listener it also waits for each of them, on one thread
 /// for all.
 pub struct ProcessLauncher<T> {
     runtime: Option<Runtime>,
-    listener: Option<(Sender<T>, fn(WorkerExit) -> T)>,
+    listener: Option<Listener<T>>,
 }
 
 impl<T: Send + 'static> ProcessLauncher<T> {
