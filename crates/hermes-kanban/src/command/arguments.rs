@@ -87,6 +87,10 @@ pub enum Verb {
     Assignees(JsonArgs),
     /// Print what a worker is told about a task
     Context(TaskArgs),
+    /// Let a model turn a rough task into a clear one
+    Specify(TriageArgs),
+    /// Let a model split a rough task into parts
+    Decompose(TriageArgs),
     /// Remove what nobody needs any more
     Gc(GcArgs),
 }
@@ -580,4 +584,21 @@ pub struct DaemonArgs {
     /// Accepted for the reference's sake; the loop needs no permission
     #[arg(long, hide = true)]
     pub force: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct TriageArgs {
+    pub task_id: Option<String>,
+    /// Every task in triage
+    #[arg(long)]
+    pub all: bool,
+    /// With --all: only this tenant's
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Who the change is attributed to
+    #[arg(long)]
+    pub author: Option<String>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub json: bool,
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hermes_config::Config;
 use hermes_home::{Clock, Environment, Home};
@@ -16,9 +17,10 @@ use crate::machine::Fence;
 use crate::model::{Status, Task};
 use crate::settings::Settings;
 use crate::store::{Board, Check, OpenOptions};
+use crate::triage::Assistant;
 
 /// One call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Context {
     pub home: Home,
     pub environment: Environment,
@@ -31,6 +33,8 @@ pub struct Context {
     pub directory: PathBuf,
     /// The running program, which workers run too.
     pub program: PathBuf,
+    /// Who helps with triage; `None` when no model is configured.
+    pub assistant: Option<Arc<dyn Assistant>>,
 }
 
 /// Where a command writes: data through [`Write`], and remarks beside it.

@@ -17,10 +17,13 @@ mod format;
 mod list;
 mod notify;
 mod show;
+mod slash;
 mod tasks;
+mod triage;
 
 pub use arguments::{Args, Verb};
 pub use context::{Context, Failure, Output, Sink};
+pub use slash::slash;
 
 use context::Session;
 
@@ -73,6 +76,8 @@ pub fn run(args: Args, context: &Context, output: &mut Output<'_>) -> Result<(),
         Verb::Heartbeat(args) => claim::heartbeat(args, &session, output),
         Verb::Assignees(args) => board_info::assignees(args, &session, output),
         Verb::Context(args) => show::context(args, &session, output),
+        Verb::Specify(args) => triage::run(triage::Way::Specify, args, &session, output),
+        Verb::Decompose(args) => triage::run(triage::Way::Decompose, args, &session, output),
         Verb::Gc(args) => board_info::gc(args, &session, output),
     }
 }

@@ -30,6 +30,24 @@ fn names(home: &Home, accept: impl Fn(&std::path::Path) -> bool) -> Vec<String> 
     names
 }
 
+/// Every profile with what its `profile.yaml` says about it.
+pub fn described(home: &Home) -> Vec<(String, Option<String>)> {
+    on_disk(home)
+        .into_iter()
+        .map(|name| {
+            let about = ProfileName::parse(&name)
+                .ok()
+                .and_then(|profile| {
+                    fs::read_to_string(home.of_profile(&profile).join("profile.yaml")).ok()
+                })
+                .and_then(|text| hermes_config::yaml::parse(&text).ok()?.value().ok())
+                .and_then(|value| Some(value.get("description")?.as_str()?.trim().to_owned()))
+                .filter(|about| !about.is_empty());
+            (name, about)
+        })
+        .collect()
+}
+
 /// Whether a worker can be started for `name`: its directory exists.
 pub fn exists(home: &Home, name: &str) -> bool {
     ProfileName::parse(name)

@@ -1,13 +1,20 @@
 //! The worker's side: where it works, what it is told, how it reports.
 
+mod assignment;
 mod context_text;
 mod finish;
 mod git;
+mod images;
 mod log;
+mod session;
 mod workspace;
 
+pub use assignment::{Assignment, Goal};
 pub use context_text::worker_context;
-pub(crate) use finish::remove_managed;
 pub use finish::{complete, remove_finished_scratch};
+pub(crate) use finish::{free_name, remove_managed};
+pub use images::image_references;
 pub use log::{LogTail, open_log, read_log};
+pub(crate) use session::lock;
+pub use session::{Next, NotMine, TurnEnd, WorkerSession};
 pub use workspace::{Workspace, resolve_workspace};

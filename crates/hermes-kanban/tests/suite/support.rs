@@ -73,6 +73,7 @@ impl TestHome {
             host: Host::named("testhost"),
             directory: root.clone(),
             program: PathBuf::from("/nonexistent/hermes"),
+            assistant: None,
         };
         Self {
             _directory: directory,
