@@ -1,6 +1,9 @@
 //! `hermes kanban`: hands the call to the product, which owns its words.
 
+mod assistant;
+
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use hermes_kanban::Host;
 use hermes_kanban::command::{self, Failure, Output, Sink};
@@ -38,6 +41,7 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         host: Host::of_machine(),
         directory: std::env::current_dir()?,
         program: std::env::current_exe()?,
+        assistant: Some(Arc::new(assistant::ModelAssistant::new(context)?)),
     };
     let mut sink = ToOut(out);
     match command::run(args, &kanban, &mut Output::to(&mut sink)) {
