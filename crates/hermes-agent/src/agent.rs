@@ -82,6 +82,7 @@ impl Agent {
             events.clone(),
             setup.options.attended,
         ));
+        control.set_session(&session.id);
         let hints = Hints::new(setup.options.cwd.clone());
         let mut agent = Self {
             session,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use hermes_tools::{Asker, EventSink};
-use hermes_types::{Answer, Ask, AskId, AskKind, Asked, Interrupt, TurnEvent};
+use hermes_types::{Answer, Ask, AskId, AskKind, Asked, Interrupt, SessionId, TurnEvent};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +56,8 @@ pub struct Control {
     steer: Mutex<Vec<String>>,
     questions: Mutex<HashMap<AskId, oneshot::Sender<Answer>>>,
     next_question: AtomicU64,
+    /// Where the conversation stands; compression moves it.
+    session: Mutex<Option<SessionId>>,
 }
 
 #[derive(Default)]
@@ -85,6 +87,15 @@ impl Control {
         lock(&self.questions)
             .remove(&asked.id)
             .is_some_and(|waiting| waiting.send(asked.answer).is_ok())
+    }
+
+    /// The session that the conversation writes to now.
+    pub fn session(&self) -> Option<SessionId> {
+        lock(&self.session).clone()
+    }
+
+    pub(crate) fn set_session(&self, id: &SessionId) {
+        *lock(&self.session) = Some(id.clone());
     }
 
     pub(crate) fn cancel_token(&self) -> CancellationToken {

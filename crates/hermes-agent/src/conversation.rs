@@ -16,7 +16,8 @@ const INBOX: usize = 32;
 enum Input {
     Message(Content),
     Compress(Option<String>),
-    Close,
+    /// With the reason that the session is marked with; `None` leaves it open.
+    Close(Option<&'static str>),
 }
 
 /// The handle. Dropping it ends the conversation after the running turn.
@@ -89,9 +90,15 @@ impl Conversation {
         Arc::clone(&self.control)
     }
 
-    /// Ends the conversation after what is queued and returns where it stood.
-    pub async fn close(self) -> Option<SessionId> {
-        let _ = self.inbox.send(Input::Close).await;
+    /// The session that it writes to now.
+    pub fn session(&self) -> Option<SessionId> {
+        self.control.session()
+    }
+
+    /// Ends the conversation after what is queued and returns where it stood. With
+    /// a reason, the session is marked as ended.
+    pub async fn close(self, reason: Option<&'static str>) -> Option<SessionId> {
+        let _ = self.inbox.send(Input::Close(reason)).await;
         let agent = self.task.await.ok()?;
         Some(agent.session_id().clone())
     }
@@ -113,7 +120,14 @@ async fn run(mut agent: Agent, mut inputs: mpsc::Receiver<Input>) -> Agent {
                 }
                 Err(error) => agent.events.notice(error.to_string()).await,
             },
-            Input::Close => break,
+            Input::Close(reason) => {
+                if let Some(reason) = reason
+                    && let Err(error) = agent.end(reason).await
+                {
+                    tracing::warn!(%error, "the session was not marked as ended");
+                }
+                break;
+            }
         }
     }
     agent

@@ -7,6 +7,7 @@
 mod app;
 mod editor;
 mod history;
+mod host;
 pub mod markdown;
 mod paint;
 mod run;
@@ -17,5 +18,6 @@ pub use app::{App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, S
 pub use editor::{Editor, Layout};
 pub use history::History;
 pub use paint::{Live, Painter, ansi};
-pub use run::{Chat, Host, Outcome, run};
+pub use host::{Chat, Host, Outcome, Switch, Then};
+pub use run::run;
 pub use theme::Theme;

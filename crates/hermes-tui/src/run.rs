@@ -8,13 +8,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
-use hermes_agent::Conversation;
-use hermes_types::{Interrupt, SessionId, TurnEvent};
+use hermes_types::{Content, Interrupt, SessionId, TurnEvent};
 use ratatui::text::Line;
-use tokio::sync::mpsc;
 
-use crate::app::{App, Effect, Picker};
+use crate::app::{App, Effect};
+use crate::host::{Chat, Host, Outcome, Switch, Then};
 use crate::paint::Painter;
 use crate::terminal::RawTerminal;
 
@@ -24,52 +22,6 @@ const FRAME: Duration = Duration::from_millis(15);
 const TICK: Duration = Duration::from_millis(100);
 /// Events taken in before a key is looked for.
 const BATCH: usize = 64;
-
-/// A conversation and what it says.
-pub struct Chat {
-    pub conversation: Conversation,
-    pub events: mpsc::Receiver<TurnEvent>,
-}
-
-/// What a command of the program came to.
-pub enum Outcome {
-    /// Markdown to show.
-    Say(String),
-    /// The output of a verb.
-    Output(String),
-    Pick(Picker),
-    /// Another conversation takes over.
-    Switch {
-        chat: Chat,
-        message: String,
-    },
-    /// Text for the input.
-    Draft(String),
-    /// A message to send now.
-    Send(String),
-    Quit,
-}
-
-/// The program around the screen.
-pub trait Host: Send {
-    /// The first conversation. Called when the prompt is on the screen already.
-    fn open(&mut self) -> BoxFuture<'_, Result<Chat, String>>;
-
-    /// Carries out a command of the catalogue.
-    fn command<'a>(
-        &'a mut self,
-        app: &'a mut App,
-        conversation: &'a Conversation,
-        name: &'static str,
-        arguments: String,
-    ) -> BoxFuture<'a, Outcome>;
-
-    /// Lets the user edit a text; blocks.
-    fn edit(&mut self, draft: &str) -> Result<String, String>;
-
-    /// Facts for the status line that change between turns.
-    fn refresh(&mut self, app: &mut App);
-}
 
 /// Runs the chat until the user leaves; returns the session it ended in.
 pub async fn run(
@@ -83,11 +35,17 @@ pub async fn run(
     let terminal = RawTerminal::enter()?;
     let mut painter = Painter::new(io::stdout(), width.into());
     painter.frame(&greeting, &app.live(Instant::now()))?;
-    let chat = match host.open().await {
-        Ok(chat) => chat,
-        Err(reason) => {
+    let mut input = EventStream::new();
+    let opened = open(&mut app, host, &mut painter, &mut input).await;
+    let (chat, deferred) = match opened {
+        Ok(Some(opened)) => opened,
+        Ok(None) => {
             painter.finish()?;
-            return Err(io::Error::other(reason));
+            return Ok(None);
+        }
+        Err(error) => {
+            painter.finish()?;
+            return Err(error);
         }
     };
     host.refresh(&mut app);
@@ -100,16 +58,70 @@ pub async fn run(
         leaving: false,
         pending: Vec::new(),
     };
+    screen.pending.append(&mut screen.chat.greeting);
     if let Some(text) = first_message {
         let effects = screen.app.submit_text(&text, Instant::now());
         screen.carry_out(effects).await?;
     }
+    screen.carry_out(deferred).await?;
     screen.paint()?;
-    screen.main_loop().await?;
+    screen.main_loop(input).await?;
+    screen.paint()?;
     screen.painter.finish()?;
     screen.chat.conversation.interrupt(Interrupt::Shutdown);
     drop(screen.terminal);
-    Ok(screen.chat.conversation.close().await)
+    Ok(screen.chat.conversation.close(Some("cli_close")).await)
+}
+
+/// Opens the conversation while keys are taken already. What needs the
+/// conversation is put off until it is there; `None` when the user left before.
+async fn open(
+    app: &mut App,
+    host: &mut dyn Host,
+    painter: &mut Painter<io::Stdout>,
+    input: &mut EventStream,
+) -> io::Result<Option<(Chat, Vec<Effect>)>> {
+    let mut deferred = Vec::new();
+    let mut opening = host.open();
+    loop {
+        let event = tokio::select! {
+            biased;
+            opened = &mut opening => {
+                let chat = opened.map_err(io::Error::other)?;
+                return Ok(Some((chat, deferred)));
+            }
+            event = input.next() => match event {
+                Some(Ok(event)) => event,
+                _ => return Ok(None),
+            },
+        };
+        let mut finished = Vec::new();
+        for effect in terminal_event(app, painter, event) {
+            match effect {
+                Effect::Print(lines) => finished.extend(lines),
+                Effect::Quit => return Ok(None),
+                effect => deferred.push(effect),
+            }
+        }
+        painter.frame(&finished, &app.live(Instant::now()))?;
+    }
+}
+
+fn terminal_event(
+    app: &mut App,
+    painter: &mut Painter<io::Stdout>,
+    event: Event,
+) -> Vec<Effect> {
+    match event {
+        Event::Key(key) => app.key(key, Instant::now()),
+        Event::Paste(text) => app.paste(&text),
+        Event::Resize(width, height) => {
+            painter.set_width(width.into());
+            app.resize(width.into(), height.into());
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
 }
 
 struct Screen<'h> {
@@ -126,14 +138,15 @@ struct Screen<'h> {
 enum Woken {
     Terminal(Option<io::Result<Event>>),
     Turn(Option<TurnEvent>),
+    /// A message that came up by itself.
+    Message(String),
     Tick,
     Signal,
 }
 
 impl Screen<'_> {
-    async fn main_loop(&mut self) -> io::Result<()> {
+    async fn main_loop(&mut self, mut input: EventStream) -> io::Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut input = EventStream::new();
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
         let mut painted = Instant::now();
@@ -151,10 +164,14 @@ impl Screen<'_> {
                 _ = terminate.recv() => Woken::Signal,
                 _ = hang_up.recv() => Woken::Signal,
                 event = self.chat.events.recv() => Woken::Turn(event),
+                text = self.host.incoming(), if !self.app.is_working() => Woken::Message(text),
                 () = tokio::time::sleep(until_tick), if dirty || animated => Woken::Tick,
             };
             let effects = match woken {
-                Woken::Terminal(Some(Ok(event))) => self.terminal_event(event)?,
+                Woken::Terminal(Some(Ok(event))) => {
+                    terminal_event(&mut self.app, &mut self.painter, event)
+                }
+                Woken::Message(text) => self.app.submit_text(&text, Instant::now()),
                 Woken::Terminal(_) | Woken::Signal => {
                     self.leaving = true;
                     Vec::new()
@@ -180,19 +197,6 @@ impl Screen<'_> {
             dirty = false;
         }
         Ok(())
-    }
-
-    fn terminal_event(&mut self, event: Event) -> io::Result<Vec<Effect>> {
-        Ok(match event {
-            Event::Key(key) => self.app.key(key, Instant::now()),
-            Event::Paste(text) => self.app.paste(&text),
-            Event::Resize(width, height) => {
-                self.painter.set_width(width.into());
-                self.app.resize(width.into(), height.into());
-                Vec::new()
-            }
-            _ => Vec::new(),
-        })
     }
 
     /// The event, and what else has arrived meanwhile.
@@ -224,11 +228,7 @@ impl Screen<'_> {
         while let Some(effect) = effects.pop_front() {
             match effect {
                 Effect::Print(lines) => self.pending.extend(lines),
-                Effect::Send(content) => {
-                    if let Err(error) = self.chat.conversation.send(content) {
-                        effects.extend(self.app.command_done(&error.to_string()));
-                    }
-                }
+                Effect::Send(content) => effects.extend(self.send(content).await),
                 Effect::Interrupt => self.chat.conversation.interrupt(Interrupt::User),
                 Effect::Steer(text) => self.chat.conversation.steer(&text),
                 Effect::Answer(asked) => {
@@ -265,6 +265,19 @@ impl Screen<'_> {
         Ok(())
     }
 
+    async fn send(&mut self, content: Content) -> Vec<Effect> {
+        let (content, remarks) = self.host.prepare(content).await;
+        let mut effects: Vec<Effect> = remarks
+            .iter()
+            .flat_map(|remark| self.app.remark(remark))
+            .collect();
+        if let Err(error) = self.chat.conversation.send(content) {
+            self.app.turn_lost();
+            effects.extend(self.app.command_done(&error.to_string()));
+        }
+        effects
+    }
+
     async fn command(&mut self, name: &'static str, arguments: String) -> Vec<Effect> {
         let outcome = self
             .host
@@ -277,11 +290,7 @@ impl Screen<'_> {
                 self.app.pick(picker);
                 Vec::new()
             }
-            Outcome::Switch { chat, message } => {
-                let old = std::mem::replace(&mut self.chat, chat);
-                old.conversation.close().await;
-                self.app.command_done(&message)
-            }
+            Outcome::Switch(switch) => self.switch(switch).await,
             Outcome::Draft(text) => {
                 self.app.draft(&text);
                 Vec::new()
@@ -290,6 +299,27 @@ impl Screen<'_> {
             Outcome::Quit => vec![Effect::Quit],
         };
         self.host.refresh(&mut self.app);
+        effects
+    }
+
+    async fn switch(&mut self, switch: Switch) -> Vec<Effect> {
+        let Switch {
+            mut chat,
+            ended,
+            message,
+            then,
+        } = switch;
+        let greeting = std::mem::take(&mut chat.greeting);
+        let old = std::mem::replace(&mut self.chat, chat);
+        old.conversation.close(ended).await;
+        self.app.conversation_changed();
+        let mut effects = vec![Effect::Print(greeting)];
+        effects.extend(self.app.command_done(&message));
+        match then {
+            Then::Nothing => {}
+            Then::Draft(text) => self.app.draft(&text),
+            Then::Send(text) => effects.extend(self.app.submit_text(&text, Instant::now())),
+        }
         effects
     }
 }

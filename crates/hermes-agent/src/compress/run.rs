@@ -212,6 +212,7 @@ impl Agent {
         let setup = self.setup.clone();
         let system = self.compose_prompt().await;
         let previous = self.session.split(&setup, &system, shorter.clone()).await?;
+        self.control.set_session(&self.session.id);
         self.system_changed(system);
         self.history = History::from_stored(shorter);
         self.compression.observe(None, 0);

@@ -179,7 +179,7 @@ async fn a_question_waits_for_its_answer() {
         result,
         r#"{"question":"Which?","choices_offered":["a","b"],"user_response":"b"}"#
     );
-    assert_eq!(conversation.close().await, Some(outcome.session));
+    assert_eq!(conversation.close(None).await, Some(outcome.session));
 }
 
 #[tokio::test]
@@ -213,5 +213,5 @@ async fn messages_wait_their_turn() {
         }
     }
     assert_eq!(answers, ["one", "two"]);
-    conversation.close().await;
+    conversation.close(None).await;
 }

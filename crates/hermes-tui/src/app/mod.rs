@@ -239,6 +239,35 @@ impl App {
         keys::submit(self, text.to_owned(), now)
     }
 
+    /// Something that people should know, beside the conversation.
+    pub fn remark(&mut self, text: &str) -> Vec<Effect> {
+        let theme = self.preferences.theme;
+        let sign = [ratatui::text::Span::styled("  ! ", theme.warning)];
+        let rest = [ratatui::text::Span::raw("    ")];
+        let text = [ratatui::text::Span::styled(text.to_owned(), theme.dim)];
+        vec![Effect::Print(crate::markdown::wrap(
+            &text,
+            self.width.max(8),
+            &sign,
+            &rest,
+        ))]
+    }
+
+    /// The turn that was begun never reached the conversation.
+    pub fn turn_lost(&mut self) {
+        self.turn = None;
+    }
+
+    /// Another conversation took over: nothing of the one before is shown as open.
+    pub fn conversation_changed(&mut self) {
+        self.turn = None;
+        self.queue.clear();
+        self.dialogs.clear();
+        self.last_answer.clear();
+        self.status.context_used = 0;
+        self.status.cost = hermes_types::Cost::default();
+    }
+
     fn say(&self, text: &str) -> Vec<Effect> {
         let mut lines = crate::markdown::render(text, &self.page());
         lines.push(Line::default());

@@ -164,6 +164,22 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
         TurnEvent::Titled { .. } => return Vec::new(),
         _ => {}
     }
+    if app.turn.is_none() {
+        // Between turns nothing opens one by itself: it would never be closed.
+        match event {
+            TurnEvent::Notice { text } => return app.remark(&text),
+            TurnEvent::Compressed {
+                messages_before,
+                messages_after,
+                ..
+            } => {
+                app.status.context_used = 0;
+                return app.remark(&condensed(messages_before, messages_after));
+            }
+            TurnEvent::Started { .. } | TurnEvent::Requesting { .. } => {}
+            _ => return Vec::new(),
+        }
+    }
     let turn = app.turn.get_or_insert_with(|| TurnView::new(page, now));
     let lines = match event {
         TurnEvent::Text { delta } => {
@@ -268,7 +284,7 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
         } => {
             let mut lines = turn.close_text();
             lines.push(Line::styled(
-                format!("  ⇣ the conversation was condensed: {messages_before} messages became {messages_after}"),
+                format!("  ⇣ {}", condensed(messages_before, messages_after)),
                 theme.warning,
             ));
             lines
@@ -301,6 +317,10 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
     } else {
         vec![Effect::Print(lines)]
     }
+}
+
+fn condensed(before: u32, after: u32) -> String {
+    format!("the conversation was condensed: {before} messages became {after}")
 }
 
 fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {

@@ -1,0 +1,79 @@
+//! The program around the screen: it opens conversations and carries out commands.
+
+use futures_util::future::LocalBoxFuture;
+use hermes_agent::Conversation;
+use hermes_types::{Content, TurnEvent};
+use ratatui::text::Line;
+use tokio::sync::mpsc;
+
+use crate::app::{App, Picker};
+
+/// A conversation and what it says.
+pub struct Chat {
+    pub conversation: Conversation,
+    pub events: mpsc::Receiver<TurnEvent>,
+    /// Shown when it takes over: what was said before, warnings.
+    pub greeting: Vec<Line<'static>>,
+}
+
+/// What a command of the program came to.
+pub enum Outcome {
+    /// Markdown to show.
+    Say(String),
+    /// The output of a verb.
+    Output(String),
+    Pick(Picker),
+    /// Another conversation takes over.
+    Switch(Switch),
+    /// Text for the input.
+    Draft(String),
+    /// A message to send now.
+    Send(String),
+    Quit,
+}
+
+/// One conversation in the place of another.
+pub struct Switch {
+    pub chat: Chat,
+    /// How the session before ended; `None` when it goes on.
+    pub ended: Option<&'static str>,
+    /// Markdown to show.
+    pub message: String,
+    /// Text for the input, or a message to send at once.
+    pub then: Then,
+}
+
+/// What follows a switch.
+pub enum Then {
+    Nothing,
+    Draft(String),
+    Send(String),
+}
+
+pub trait Host {
+    /// The first conversation. Called when the prompt is on the screen already.
+    fn open(&mut self) -> LocalBoxFuture<'_, Result<Chat, String>>;
+
+    /// Carries out a command of the catalogue.
+    fn command<'a>(
+        &'a mut self,
+        app: &'a mut App,
+        conversation: &'a Conversation,
+        name: &'static str,
+        arguments: String,
+    ) -> LocalBoxFuture<'a, Outcome>;
+
+    /// Completes a message before it is sent: what it refers to is brought along.
+    /// The other half are remarks for the person.
+    fn prepare(&mut self, content: Content) -> LocalBoxFuture<'_, (Content, Vec<String>)>;
+
+    /// Resolves with a message that came up by itself. Dropped and called again at
+    /// will, it must lose nothing.
+    fn incoming(&mut self) -> LocalBoxFuture<'_, String>;
+
+    /// Lets the user edit a text; blocks.
+    fn edit(&mut self, draft: &str) -> Result<String, String>;
+
+    /// Facts for the status line that change between turns.
+    fn refresh(&mut self, app: &mut App);
+}
