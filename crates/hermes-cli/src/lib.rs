@@ -14,6 +14,7 @@ pub mod cli;
 pub mod command_error;
 mod commands;
 pub mod context;
+mod editor;
 mod endpoint;
 mod entry;
 mod gateway_process;

@@ -17,7 +17,7 @@ mod theme;
 pub use app::{App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, Status, ToolLines};
 pub use editor::{Editor, Layout};
 pub use history::History;
-pub use paint::{Live, Painter, ansi};
 pub use host::{Chat, Host, Outcome, Switch, Then};
+pub use paint::{Live, Painter, ansi};
 pub use run::run;
 pub use theme::Theme;

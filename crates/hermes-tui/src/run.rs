@@ -107,11 +107,7 @@ async fn open(
     }
 }
 
-fn terminal_event(
-    app: &mut App,
-    painter: &mut Painter<io::Stdout>,
-    event: Event,
-) -> Vec<Effect> {
+fn terminal_event(app: &mut App, painter: &mut Painter<io::Stdout>, event: Event) -> Vec<Effect> {
     match event {
         Event::Key(key) => app.key(key, Instant::now()),
         Event::Paste(text) => app.paste(&text),

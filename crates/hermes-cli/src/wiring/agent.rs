@@ -1,27 +1,25 @@
 //! One conversation, wired.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use hermes_agent::build::{Parts, Place, Wishes, build};
+use hermes_agent::build::{Parts, Place as AgentPlace, Wishes, build};
 use hermes_agent::{Agent, Control, Events, Setup};
 use hermes_llm::Models;
 use hermes_llm::resolve::Selection;
-use hermes_sandbox::Sandbox;
 use hermes_tools::StateHandle;
 use hermes_tools::builtin::SkillShelf;
 use hermes_types::{SessionId, TurnEvent};
 use tokio::sync::mpsc;
 
-use super::{model, sandbox};
-use crate::cli::RunOptions;
+use super::model;
+use super::sandbox::Place;
 use crate::{CommandError, Context};
 
 /// Everything a front end needs to run a conversation.
 pub(crate) struct Wired {
     setup: Setup,
     pub(crate) state: StateHandle,
-    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) place: Place,
     pub(crate) shelf: SkillShelf,
     pub(crate) control: Arc<Control>,
     pub(crate) warnings: Vec<String>,
@@ -30,18 +28,16 @@ pub(crate) struct Wired {
 /// Puts model, tools and database together. Nothing is written yet.
 pub(crate) async fn wire(
     context: &Context,
-    options: &RunOptions,
+    selection: &Selection,
     state: StateHandle,
     wishes: Wishes,
-    cwd: &Path,
+    place: Place,
 ) -> Result<Wired, CommandError> {
     let models = super::open_models(context)?;
-    let place = sandbox::place(context, cwd)?;
-    let selection = super::selection(options);
-    let (model, mut warnings) = model::open(&models, &selection).await?;
+    let (model, mut warnings) = model::open(context, &models, selection).await?;
     let delegate_model = match delegate_selection(context)? {
         Some(selection) => {
-            let (model, more) = model::open(&models, &selection).await?;
+            let (model, more) = model::open(context, &models, &selection).await?;
             warnings.extend(more);
             Some(model)
         }
@@ -49,13 +45,13 @@ pub(crate) async fn wire(
     };
     let summarizer = summarizer(context, &models, &model)?;
     let built = build(
-        &Place {
+        &AgentPlace {
             home: context.home.clone(),
             config: context.config()?.clone(),
             clock: context.clock.clone(),
         },
         &Wishes {
-            surroundings: place.surroundings,
+            surroundings: place.surroundings.clone(),
             ..wishes
         },
         Parts {
@@ -63,7 +59,7 @@ pub(crate) async fn wire(
             summarizer,
             delegate_model,
             state: state.clone(),
-            tools: place.tools,
+            tools: place.tools.clone(),
             spill: None,
         },
     )?;
@@ -71,7 +67,7 @@ pub(crate) async fn wire(
     Ok(Wired {
         setup: built.setup,
         state,
-        sandbox: place.sandbox,
+        place,
         shelf: built.shelf,
         control: Arc::default(),
         warnings,
@@ -81,6 +77,11 @@ pub(crate) async fn wire(
 impl Wired {
     pub(crate) fn window(&self) -> u64 {
         self.setup.model.context_window()
+    }
+
+    /// The model's name and provider.
+    pub(crate) fn model(&self) -> (&str, &str) {
+        (self.setup.model.name(), self.setup.model.provider())
     }
 
     /// Says something to the model in this run only.

@@ -6,5 +6,5 @@ mod model;
 mod sandbox;
 
 pub(crate) use agent::{Wired, wire};
-pub(crate) use model::open_models;
-use model::selection;
+pub(crate) use model::{is_demo, open_models, refused, selection};
+pub(crate) use sandbox::{Place, place};

@@ -27,18 +27,34 @@ pub(crate) fn open_models(context: &Context) -> Result<Models, CommandError> {
 
 /// The conversation's model, with what people should know about it.
 pub(super) async fn open(
+    context: &Context,
     models: &Models,
     selection: &Selection,
 ) -> Result<(Arc<dyn Model>, Vec<String>), CommandError> {
-    if selection.provider.as_deref() == Some(DEMO_PROVIDER) {
+    if is_demo(context, selection)? {
         return Ok((Arc::new(DemoModel), Vec::new()));
     }
     let opened = models.open(selection).await.map_err(refused)?;
     Ok((opened.model, opened.warnings))
 }
 
+/// Whether the built-in planner was asked for, by the same rules as any provider.
+pub(crate) fn is_demo(context: &Context, selection: &Selection) -> Result<bool, CommandError> {
+    let named = match &selection.provider {
+        Some(name) => Some(name.clone()),
+        None => context.config()?.optional_string("model.provider")?,
+    };
+    let named = named.filter(|name| !name.trim().is_empty());
+    let name = named.as_deref().or_else(|| {
+        context
+            .environment
+            .get_non_empty(hermes_home::env::INFERENCE_PROVIDER)
+    });
+    Ok(name.is_some_and(|name| name.trim().eq_ignore_ascii_case(DEMO_PROVIDER)))
+}
+
 /// Nobody is left without a next step.
-fn refused(error: OpenError) -> CommandError {
+pub(crate) fn refused(error: OpenError) -> CommandError {
     if matches!(error, OpenError::Resolve(ResolveError::NothingConfigured)) {
         return CommandError::new(ErrorKind::Config, error)
             .hint("use a provider's key: `hermes auth add openrouter`, or set `OPENROUTER_API_KEY`")

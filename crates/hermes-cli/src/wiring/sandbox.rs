@@ -15,14 +15,15 @@ use hermes_tools::builtin::files::{
 
 use crate::{CommandError, Context, ErrorKind};
 
-/// A place and what works in it.
-pub(super) struct Place {
-    pub sandbox: Arc<Sandbox>,
-    pub tools: Registry,
-    pub surroundings: Surroundings,
+/// A place and what works in it. Several conversations of a process share one.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) sandbox: Arc<Sandbox>,
+    pub(super) tools: Registry,
+    pub(super) surroundings: Surroundings,
 }
 
-pub(super) fn place(context: &Context, cwd: &Path) -> Result<Place, CommandError> {
+pub(crate) fn place(context: &Context, cwd: &Path) -> Result<Place, CommandError> {
     let config = context.config()?;
     let settings = TerminalSettings::read(config, &context.home)?;
     if settings.backend != Backend::Local {

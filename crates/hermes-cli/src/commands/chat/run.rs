@@ -17,7 +17,7 @@ use super::show::{Counts, How, Screen};
 use super::worktree::Worktree;
 use crate::cli::RunOptions;
 use crate::logging::Role as LogRole;
-use crate::wiring::{Wired, wire};
+use crate::wiring::{Wired, place, selection, wire};
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 /// Between a signal and the end, for the running tool to be ended properly.
@@ -55,10 +55,10 @@ async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, 
     let cwd = directory(worktree.as_ref(), found.as_ref())?;
     let mut wired = wire(
         context,
-        &call.options,
+        &selection(&call.options),
         state,
         wishes(&call, context, &cwd),
-        &cwd,
+        place(context, &cwd)?,
     )
     .await?;
     for warning in &wired.warnings {
@@ -84,7 +84,7 @@ async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, 
             .out()
             .warning(&format!("the session was not closed: {error}"));
     }
-    wired.sandbox.close().await;
+    wired.place.sandbox.close().await;
     let counts = match call.how {
         How::Lines { .. } => counts(&wired, &outcome.session).await,
         _ => None,
