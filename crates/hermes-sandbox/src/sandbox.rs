@@ -28,14 +28,22 @@ pub struct SandboxParts {
 
 pub struct Sandbox {
     parts: SandboxParts,
+    exposed: Vec<SandboxPath>,
     sessions: Mutex<HashMap<String, Arc<ShellSession>>>,
 }
 
 impl Sandbox {
     /// Touches nothing before the first command.
     pub fn new(parts: SandboxParts) -> Arc<Self> {
+        Self::exposing(parts, Vec::new())
+    }
+
+    /// `exposed` are directories of the host that commands inside can change: what
+    /// happens there is not undone by removing the sandbox.
+    pub fn exposing(parts: SandboxParts, exposed: Vec<SandboxPath>) -> Arc<Self> {
         Arc::new(Self {
             parts,
+            exposed,
             sessions: Mutex::new(HashMap::new()),
         })
     }
@@ -59,6 +67,11 @@ impl Sandbox {
     /// How every session of this sandbox begins.
     pub fn session_options(&self) -> &SessionOptions {
         &self.parts.session
+    }
+
+    /// Directories of the host that commands inside can change.
+    pub fn exposed(&self) -> &[SandboxPath] {
+        &self.exposed
     }
 
     pub fn processes(&self) -> &Arc<Processes> {

@@ -4,14 +4,15 @@ use super::key::{Default, Key, Type, flag, float, int, list, map, text, unset, w
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    text("approvals.mode", "manual", "who decides about a dangerous command: a person, a model, or nobody").choices(&["manual", "smart", "off"]),
-    int("approvals.timeout", 60, "seconds to wait for that person"),
-    int("approvals.gateway_timeout", 300, "the same in a chat"),
-    text("approvals.cron_mode", "deny", "answer when a scheduled job asks").choices(&["deny", "approve"]),
-    text("approvals.worker_mode", "deny", "answer when nobody can be asked: workers, and one-shot runs without a terminal").choices(&["deny", "allow", "smart"]),
+    text("approvals.mode", "manual", "who decides about a dangerous command: a person, a model, or nobody").choices(&["manual", "smart", "off"]).live(),
+    int("approvals.timeout", 60, "seconds to wait for that person").live(),
+    int("approvals.gateway_timeout", 300, "the same in a chat").live(),
+    text("approvals.cron_mode", "deny", "answer when a scheduled job asks").choices(&["deny", "approve", "allow", "yes", "off"]).live(),
+    text("approvals.worker_mode", "deny", "answer when nobody can be asked: workers, and one-shot runs without a terminal").choices(&["deny", "allow", "smart"]).live(),
+    flag("approvals.trust_mounts", false, "commands in a container that touch writable directories of the host need no approval").live(),
     flag("approvals.mcp_reload_confirm", true, "ask before MCP servers are loaded again"),
     flag("approvals.destructive_slash_confirm", true, "ask before a slash command that throws something away"),
-    list("command_allowlist", &[], "command patterns that need no approval"),
+    list("command_allowlist", &[], "command patterns that need no approval").live(),
     flag("security.allow_private_urls", false, "let web tools reach addresses of the local network").env("HERMES_ALLOW_PRIVATE_URLS").live(),
     flag("security.redact_secrets", true, "mask secrets in tool results, logs and screens").bridged("HERMES_REDACT_SECRETS").live(),
     flag("security.website_blocklist.enabled", false, "refuse the sites below"),

@@ -16,6 +16,7 @@ mod create;
 mod drift;
 mod engine;
 mod error;
+mod exposed;
 pub mod find;
 mod host;
 mod http;

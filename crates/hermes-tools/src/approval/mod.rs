@@ -1,18 +1,28 @@
 //! What a command line would do that a person should hear of first.
 //!
-//! Pure: text in, findings out. Asking, remembering and deciding live with the
-//! tools that run commands. This is a seat belt, not a wall: a program that the
-//! command starts can do what it likes. The wall is the sandbox.
+//! [`examine`] is pure: text in, findings out. [`ApprovalGate`] decides what becomes
+//! of them for one conversation. This is a seat belt, not a wall: a program that
+//! the command starts can do what it likes. The wall is the sandbox.
 
+mod allowlist;
 mod dangerous;
+mod gate;
 mod hardline;
+mod judge;
 mod normalize;
 mod paths;
+mod policy;
 mod program;
+mod reach;
 mod shell;
 
 #[cfg(test)]
 mod corpus;
+
+pub use allowlist::{Allowlist, ConfigAllowlist};
+pub use gate::{Admission, ApprovalGate, Gate, Yolo};
+pub use judge::{Judge, ModelJudge, Verdict};
+pub use policy::{ApprovalPolicy, Nobody, Occasion};
 
 use program::Call;
 use shell::Simple;

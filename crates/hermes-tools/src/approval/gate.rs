@@ -1,0 +1,338 @@
+//! May this run?
+//!
+//! The order of decisions: a container is the wall, unless the command reaches a
+//! directory of the host; what is never allowed; a password the model made up; a
+//! user who wants no questions; what was approved before; a model, where one is
+//! to judge; a person; and where no person can be asked, what the configuration
+//! says. Nothing here runs or changes anything.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use hermes_sandbox::{Sandbox, SandboxPath};
+use hermes_types::{Answer, ApprovalChoice, AskKind, ToolOutput};
+use serde_json::{Value, json};
+
+use super::allowlist::Allowlist;
+use super::examine;
+use super::judge::{Judge, Verdict};
+use super::policy::{ApprovalPolicy, Nobody};
+use super::reach::reaches_host;
+use crate::tool::ToolContext;
+
+/// The key under which whole scripts are approved.
+const SCRIPT_KEY: &str = "execute_code";
+
+/// Decides about what an agent wants to run.
+pub trait Gate: Send + Sync {
+    /// One command that would start in `cwd`.
+    fn admit<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        sandbox: &'a Sandbox,
+        cwd: &'a str,
+        command: &'a str,
+    ) -> BoxFuture<'a, Admission>;
+
+    /// A script that may do anything, and whose commands are looked at one by one.
+    fn admit_script<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        sandbox: &'a Sandbox,
+        script: &'a str,
+    ) -> BoxFuture<'a, Admission>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// With what the result should say about it, when somebody decided.
+    Allowed { note: Option<String> },
+    /// `outcome` is `denied` or `timeout` when it was a decision, not a rule.
+    Blocked {
+        message: String,
+        outcome: Option<&'static str>,
+    },
+}
+
+impl Admission {
+    /// What the model reads instead of a result.
+    pub fn refusal(message: &str, outcome: Option<&'static str>) -> ToolOutput {
+        let mut value =
+            json!({"output": "", "exit_code": -1, "error": message, "status": "blocked"});
+        if let Some(outcome) = outcome {
+            value["outcome"] = Value::from(outcome);
+            value["user_consent"] = Value::from(false);
+        }
+        ToolOutput {
+            failed: true,
+            ..ToolOutput::json(&value)
+        }
+    }
+}
+
+/// "No questions in this conversation", switched by people while it runs. Clones
+/// are the same switch.
+#[derive(Clone, Debug, Default)]
+pub struct Yolo(Arc<AtomicBool>);
+
+impl Yolo {
+    pub fn new(on: bool) -> Self {
+        Self(Arc::new(AtomicBool::new(on)))
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+}
+
+/// The gate of one conversation and its subagents, who share its tools: what was
+/// approved for the session holds for all of them.
+pub struct ApprovalGate {
+    policy: ApprovalPolicy,
+    allowlist: Arc<dyn Allowlist>,
+    judge: Option<Arc<dyn Judge>>,
+    yolo: Yolo,
+    approved: Mutex<BTreeSet<String>>,
+    /// One question at a time; an answer may settle the next.
+    asking: tokio::sync::Semaphore,
+}
+
+impl ApprovalGate {
+    pub fn new(
+        policy: ApprovalPolicy,
+        allowlist: Arc<dyn Allowlist>,
+        judge: Option<Arc<dyn Judge>>,
+        yolo: Yolo,
+    ) -> Self {
+        Self {
+            policy,
+            allowlist,
+            judge,
+            yolo,
+            approved: Mutex::default(),
+            asking: tokio::sync::Semaphore::new(1),
+        }
+    }
+
+    pub fn yolo(&self) -> &Yolo {
+        &self.yolo
+    }
+
+    /// Forgets what was approved for the session: a new one begins.
+    pub fn forget(&self) {
+        self.approved().clear();
+    }
+
+    fn approved(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.approved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wants_no_questions(&self) -> bool {
+        self.policy.off || self.yolo.is_on()
+    }
+
+    fn open_keys(&self, keys: &[String]) -> Vec<String> {
+        let approved = self.approved();
+        keys.iter()
+            .filter(|key| !approved.contains(*key) && !self.allowlist.contains(key))
+            .cloned()
+            .collect()
+    }
+
+    async fn command(
+        &self,
+        context: &ToolContext,
+        sandbox: &Sandbox,
+        cwd: &str,
+        command: &str,
+    ) -> Admission {
+        let findings = examine(command);
+        if findings.is_clean() && !findings.sudo_stdin {
+            return Admission::Allowed { note: None };
+        }
+        if sandbox.backend().is_container() && !self.reaches_host(sandbox, cwd, command).await {
+            return Admission::Allowed { note: None };
+        }
+        if let Some(what) = findings.hardline {
+            return rule(format!(
+                "BLOCKED (hardline): {what}. This is never run here, whoever agrees; do not look for a way around it."
+            ));
+        }
+        if findings.sudo_stdin && !self.policy.sudo_password {
+            return rule(
+                "BLOCKED: `sudo -S` with a password of your own is never run. Use `sudo` as it is; a password is asked for where there is somebody to ask.".to_owned(),
+            );
+        }
+        let keys: Vec<String> = findings.dangerous.iter().map(|&key| key.into()).collect();
+        self.decide(context, command, &keys).await
+    }
+
+    async fn script(&self, context: &ToolContext, sandbox: &Sandbox, script: &str) -> Admission {
+        // A person at a terminal is asked about each command; a subagent cannot ask.
+        let asked_later = !self.policy.ask_for_scripts && context.asker.is_attended();
+        if asked_later || (sandbox.backend().is_container() && self.is_walled(sandbox)) {
+            return Admission::Allowed { note: None };
+        }
+        self.decide(context, script, &[SCRIPT_KEY.to_owned()]).await
+    }
+
+    fn is_walled(&self, sandbox: &Sandbox) -> bool {
+        self.policy.trust_mounts || sandbox.exposed().is_empty()
+    }
+
+    async fn reaches_host(&self, sandbox: &Sandbox, cwd: &str, command: &str) -> bool {
+        if self.is_walled(sandbox) {
+            return false;
+        }
+        match SandboxPath::absolute(cwd) {
+            Some(cwd) => {
+                reaches_host(&**sandbox.files(), sandbox.exposed(), &cwd, command).await
+            }
+            None => true,
+        }
+    }
+
+    async fn decide(&self, context: &ToolContext, text: &str, keys: &[String]) -> Admission {
+        if self.wants_no_questions() || self.open_keys(keys).is_empty() {
+            return Admission::Allowed { note: None };
+        }
+        // Never closed, so this waits and does not fail.
+        let _turn = self.asking.acquire().await;
+        // While others were asked, the answer to this may have been given.
+        let keys = self.open_keys(keys);
+        if self.wants_no_questions() || keys.is_empty() {
+            return Admission::Allowed { note: None };
+        }
+        let attended = context.asker.is_attended();
+        if self.policy.smart || (!attended && self.policy.unattended == Nobody::Judge) {
+            match self.judged(text, &keys).await {
+                Verdict::Approve => {
+                    self.approved().extend(keys.iter().cloned());
+                    return allowed(format!("approved by the judging model: {}", keys.join("; ")));
+                }
+                Verdict::Deny => {
+                    return denied(
+                        format!("BLOCKED: judged too risky ({}).", keys.join("; ")),
+                        "denied",
+                    );
+                }
+                Verdict::Unsure => {}
+            }
+        }
+        if attended {
+            self.ask(context, text, keys).await
+        } else {
+            self.without_a_person(&keys)
+        }
+    }
+
+    async fn judged(&self, text: &str, keys: &[String]) -> Verdict {
+        match &self.judge {
+            Some(judge) => judge.judge(text, keys).await,
+            None => Verdict::Unsure,
+        }
+    }
+
+    fn without_a_person(&self, keys: &[String]) -> Admission {
+        let (what, key) = (keys.join("; "), self.policy.unattended_key);
+        match self.policy.unattended {
+            Nobody::Allow => allowed(format!("nobody was asked, {key} allows it: {what}")),
+            Nobody::Deny | Nobody::Judge => denied(
+                format!(
+                    "BLOCKED: this needs a person's approval ({what}) and nobody can be asked here; {key} decides then."
+                ),
+                "denied",
+            ),
+        }
+    }
+
+    async fn ask(&self, context: &ToolContext, text: &str, keys: Vec<String>) -> Admission {
+        let reason = keys.join("; ");
+        let question = AskKind::Approval {
+            command: text.to_owned(),
+            reason: reason.clone(),
+            keys: keys.clone(),
+            permanent: true,
+        };
+        let answer = tokio::select! {
+            answer = context.asker.ask(question, self.policy.patience) => answer,
+            () = context.cancel.cancelled() => Answer::None,
+        };
+        let choice = match answer {
+            Answer::Approval { choice } => choice,
+            Answer::Text { .. } | Answer::None => {
+                return denied(
+                    format!("BLOCKED: nobody answered the question about this ({reason}). Silence is not consent."),
+                    "timeout",
+                );
+            }
+        };
+        match choice {
+            ApprovalChoice::Once => allowed(format!("approved by the user once: {reason}")),
+            ApprovalChoice::Session => {
+                self.approved().extend(keys);
+                allowed(format!("approved by the user for this session: {reason}"))
+            }
+            ApprovalChoice::Always => {
+                self.approved().extend(keys.iter().cloned());
+                match self.allowlist.add(&keys).await {
+                    Ok(()) => allowed(format!("approved by the user for good: {reason}")),
+                    Err(error) => {
+                        tracing::warn!(%error, "an approval for good was not stored");
+                        allowed(format!("approved by the user for this session: {reason}"))
+                    }
+                }
+            }
+            ApprovalChoice::Deny => {
+                denied(format!("BLOCKED: the user denied this ({reason})."), "denied")
+            }
+        }
+    }
+}
+
+impl Gate for ApprovalGate {
+    fn admit<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        sandbox: &'a Sandbox,
+        cwd: &'a str,
+        command: &'a str,
+    ) -> BoxFuture<'a, Admission> {
+        Box::pin(self.command(context, sandbox, cwd, command))
+    }
+
+    fn admit_script<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        sandbox: &'a Sandbox,
+        script: &'a str,
+    ) -> BoxFuture<'a, Admission> {
+        Box::pin(self.script(context, sandbox, script))
+    }
+}
+
+fn rule(message: String) -> Admission {
+    Admission::Blocked {
+        message,
+        outcome: None,
+    }
+}
+
+fn allowed(note: String) -> Admission {
+    Admission::Allowed { note: Some(note) }
+}
+
+fn denied(message: String, outcome: &'static str) -> Admission {
+    Admission::Blocked {
+        message: format!(
+            "{message} Do not try it again, rephrase it or work around it; go another way or say what you need."
+        ),
+        outcome: Some(outcome),
+    }
+}
