@@ -201,17 +201,19 @@ impl Sandboxes {
             environment: docker.session_environment,
             ..SessionOptions::starting_in(docker.plan.settings.working_directory.clone())
         };
+        let exposed = docker.plan.settings.exposed();
         let container = Arc::new(DockerTarget::new(host, docker.plan));
         made.containers.push(container.clone());
         let target: Arc<dyn Target> = container;
-        Ok(Sandbox::new(SandboxParts {
+        let parts = SandboxParts {
             backend: Backend::Docker,
             files: Arc::new(ShellFiles::new(target.clone())),
             target,
             mounts: MountMap::default(),
             session,
             processes: self.processes.clone(),
-        }))
+        };
+        Ok(Sandbox::exposing(parts, exposed))
     }
 
     /// Lets go of everything as the settings say; waits for what must be removed.

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod suite {
+    mod approval;
     mod process;
     mod support;
     mod terminal;

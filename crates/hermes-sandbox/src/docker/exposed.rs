@@ -81,9 +81,17 @@ mod tests {
         assert_eq!(volume("/a:/b:ro"), None);
         assert_eq!(volume("cache:/b"), None);
         let arguments: Vec<String> = [
-            "-v", "/1:/one", "--volume=/2:/two", "-v/3:/three", "--mount",
-            "type=bind,src=/4,dst=/four", "--mount=type=volume,src=x,target=/no",
-            "--mount", "type=bind,src=/5,dst=/no,readonly", "--gpus", "all",
+            "-v",
+            "/1:/one",
+            "--volume=/2:/two",
+            "-v/3:/three",
+            "--mount",
+            "type=bind,src=/4,dst=/four",
+            "--mount=type=volume,src=x,target=/no",
+            "--mount",
+            "type=bind,src=/5,dst=/no,readonly",
+            "--gpus",
+            "all",
         ]
         .map(String::from)
         .to_vec();

@@ -26,7 +26,11 @@ pub struct ConfigAllowlist {
 }
 
 impl ConfigAllowlist {
-    pub fn read(home: Home, environment: Environment, config: &Config) -> Result<Self, ConfigError> {
+    pub fn read(
+        home: Home,
+        environment: Environment,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             home,
             environment,

@@ -191,9 +191,7 @@ impl ApprovalGate {
             return false;
         }
         match SandboxPath::absolute(cwd) {
-            Some(cwd) => {
-                reaches_host(&**sandbox.files(), sandbox.exposed(), &cwd, command).await
-            }
+            Some(cwd) => reaches_host(&**sandbox.files(), sandbox.exposed(), &cwd, command).await,
             None => true,
         }
     }
@@ -214,7 +212,10 @@ impl ApprovalGate {
             match self.judged(text, &keys).await {
                 Verdict::Approve => {
                     self.approved().extend(keys.iter().cloned());
-                    return allowed(format!("approved by the judging model: {}", keys.join("; ")));
+                    return allowed(format!(
+                        "approved by the judging model: {}",
+                        keys.join("; ")
+                    ));
                 }
                 Verdict::Deny => {
                     return denied(
@@ -268,7 +269,9 @@ impl ApprovalGate {
             Answer::Approval { choice } => choice,
             Answer::Text { .. } | Answer::None => {
                 return denied(
-                    format!("BLOCKED: nobody answered the question about this ({reason}). Silence is not consent."),
+                    format!(
+                        "BLOCKED: nobody answered the question about this ({reason}). Silence is not consent."
+                    ),
                     "timeout",
                 );
             }
@@ -289,9 +292,10 @@ impl ApprovalGate {
                     }
                 }
             }
-            ApprovalChoice::Deny => {
-                denied(format!("BLOCKED: the user denied this ({reason})."), "denied")
-            }
+            ApprovalChoice::Deny => denied(
+                format!("BLOCKED: the user denied this ({reason})."),
+                "denied",
+            ),
         }
     }
 }

@@ -72,10 +72,7 @@ impl ApprovalPolicy {
             unattended,
             unattended_key,
             patience: Duration::from_secs(u64::try_from(patience).unwrap_or(0)),
-            sudo_password: config
-                .environment()
-                .get_non_empty("SUDO_PASSWORD")
-                .is_some(),
+            sudo_password: config.optional_string("terminal.sudo_password")?.is_some(),
             trust_mounts: config.bool("approvals.trust_mounts")?,
             ask_for_scripts: occasion != Occasion::Terminal,
         })
@@ -107,17 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unquoted_off_means_off_and_true_means_manual() {
+    fn an_unquoted_off_means_off() {
         assert!(read("approvals: {mode: off}", Occasion::Terminal).off);
         assert!(read("approvals: {mode: 'off'}", Occasion::Terminal).off);
         assert!(read("approvals: {mode: smart}", Occasion::Terminal).smart);
-        let manual = read("approvals: {mode: true}", Occasion::Terminal);
+        let manual = read("{}", Occasion::Terminal);
         assert!(!manual.off && !manual.smart);
     }
 
     #[test]
     fn each_occasion_has_its_own_setting() {
-        let yaml = "approvals: {worker_mode: smart, cron_mode: approve, timeout: 7, gateway_timeout: 9}";
+        let yaml =
+            "approvals: {worker_mode: smart, cron_mode: approve, timeout: 7, gateway_timeout: 9}";
         assert_eq!(read(yaml, Occasion::Worker).unattended, Nobody::Judge);
         assert_eq!(read(yaml, Occasion::Cron).unattended, Nobody::Allow);
         assert_eq!(

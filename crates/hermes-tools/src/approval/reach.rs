@@ -149,7 +149,7 @@ mod tests {
         std::os::unix::fs::symlink(format!("{root}/host"), format!("{root}/own/link")).unwrap();
         let exposed = [at(&format!("{root}/host"))];
         let own = format!("{root}/own");
-        let files = LocalFiles::default();
+        let files = LocalFiles;
         for (cwd, command, expected) in [
             (own.as_str(), "rm -rf build", false),
             (&own, "rm -rf /var/tmp/x", false),

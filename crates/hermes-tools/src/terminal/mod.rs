@@ -7,12 +7,10 @@
 mod ansi;
 mod background;
 mod foreground;
-mod gate;
 mod process;
 mod sudo;
 mod tool;
 
 pub use ansi::strip_ansi;
-pub use gate::{Admission, Allowlist, ApprovalGate, ApprovalPolicy, Gate, Judge, Nobody, Verdict};
 pub use process::ProcessTool;
 pub use tool::TerminalTool;

@@ -11,8 +11,8 @@ use hermes_sandbox::settings::TerminalSettings;
 use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-use super::gate::{Admission, Gate};
 use super::sudo::SudoPasswords;
+use crate::approval::{Admission, Gate};
 use crate::tool::{Tool, ToolContext};
 
 pub struct TerminalTool {
@@ -192,19 +192,16 @@ impl TerminalTool {
             .sandboxes
             .get(&context.task)
             .map_err(|error| failure(format!("Failed to execute command: {error}")))?;
-        let approval = match self.gate.admit(context, &sandbox, &command).await {
+        let cwd = match &workdir {
+            Some(workdir) => sandbox
+                .resolve(&context.task, workdir, None)
+                .map_or_else(|| workdir.clone(), |path| path.as_str().to_owned()),
+            None => sandbox.session(&context.task).cwd(),
+        };
+        let approval = match self.gate.admit(context, &sandbox, &cwd, &command).await {
             Admission::Allowed { note } => note,
             Admission::Blocked { message, outcome } => {
-                let mut value =
-                    json!({"output": "", "exit_code": -1, "error": message, "status": "blocked"});
-                if let Some(outcome) = outcome {
-                    value["outcome"] = outcome.into();
-                    value["user_consent"] = false.into();
-                }
-                return Err(Box::new(ToolOutput {
-                    failed: true,
-                    ..ToolOutput::json(&value)
-                }));
+                return Err(Box::new(Admission::refusal(&message, outcome)));
             }
         };
         let patterns = arguments.get("watch_patterns").and_then(Value::as_array);

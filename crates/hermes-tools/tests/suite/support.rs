@@ -7,9 +7,10 @@ use hermes_home::{Clock, Environment, Home};
 use hermes_sandbox::docker::HostUser;
 use hermes_sandbox::settings::FrontEnd;
 use hermes_sandbox::{Sandboxes, SandboxesPlan};
-use hermes_tools::terminal::{
-    Allowlist, ApprovalGate, ApprovalPolicy, Nobody, ProcessTool, TerminalTool,
+use hermes_tools::approval::{
+    Allowlist, ApprovalGate, ApprovalPolicy, Judge, Nobody, Occasion, Verdict, Yolo,
 };
+use hermes_tools::terminal::{ProcessTool, TerminalTool};
 use hermes_tools::{Asker, EventSink, Tool, ToolContext};
 use hermes_types::{Answer, AskKind, SessionId, TurnEvent};
 use serde_json::Value;
@@ -51,9 +52,18 @@ impl Allowlist for Listed {
         self.0.lock().unwrap().iter().any(|known| known == key)
     }
 
-    fn add<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, ()> {
+    fn add<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, Result<(), String>> {
         self.0.lock().unwrap().extend(keys.iter().cloned());
-        Box::pin(async {})
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// A model that gives the same verdict on everything.
+struct Says(Verdict);
+
+impl Judge for Says {
+    fn judge<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxFuture<'a, Verdict> {
+        Box::pin(async { self.0 })
     }
 }
 
@@ -65,6 +75,7 @@ pub(super) struct Bed {
     pub(super) asker: Arc<Script>,
     pub(super) events: Arc<Events>,
     pub(super) listed: Arc<Listed>,
+    pub(super) yolo: Yolo,
     pub(super) directory: tempfile::TempDir,
 }
 
@@ -73,6 +84,15 @@ pub(super) fn bed() -> Bed {
 }
 
 pub(super) fn bed_with(yaml: &str, answer: Option<Answer>, unattended: Nobody) -> Bed {
+    bed_judged(yaml, answer, unattended, None)
+}
+
+pub(super) fn bed_judged(
+    yaml: &str,
+    answer: Option<Answer>,
+    unattended: Nobody,
+    verdict: Option<Verdict>,
+) -> Bed {
     let directory = tempfile::tempdir().unwrap();
     let work = directory.path().join("work");
     let home = directory.path().join("home-of-hermes");
@@ -87,6 +107,8 @@ pub(super) fn bed_with(yaml: &str, answer: Option<Answer>, unattended: Nobody) -
     let config_file = home.config_file();
     std::fs::write(&config_file, yaml).unwrap();
     let config = Config::load(&home, &environment, &[]).unwrap();
+    let policy = ApprovalPolicy::read(&config, Occasion::Worker)
+        .unwrap_or_else(|_| ApprovalPolicy::read(&Config::defaults(), Occasion::Worker).unwrap());
     let sandboxes = Sandboxes::new(SandboxesPlan {
         config: Arc::new(config),
         home,
@@ -104,13 +126,12 @@ pub(super) fn bed_with(yaml: &str, answer: Option<Answer>, unattended: Nobody) -
     let events = Arc::new(Events::default());
     let listed = Arc::new(Listed::default());
     let policy = ApprovalPolicy {
-        off: false,
-        smart: false,
         unattended,
-        patience: Duration::from_secs(1),
-        sudo_password: false,
+        ..policy
     };
-    let gate = ApprovalGate::new(policy, listed.clone(), None);
+    let judge = verdict.map(|verdict| Arc::new(Says(verdict)) as Arc<dyn Judge>);
+    let yolo = Yolo::default();
+    let gate = ApprovalGate::new(policy, listed.clone(), judge, yolo.clone());
     Bed {
         terminal: TerminalTool::new(sandboxes.clone(), Arc::new(gate)),
         process: ProcessTool::new(sandboxes.clone()),
@@ -126,6 +147,7 @@ pub(super) fn bed_with(yaml: &str, answer: Option<Answer>, unattended: Nobody) -
         asker,
         events,
         listed,
+        yolo,
         directory,
     }
 }

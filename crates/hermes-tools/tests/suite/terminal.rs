@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use hermes_tools::Tool;
-use hermes_tools::terminal::Nobody;
+use hermes_tools::approval::Nobody;
 use hermes_types::{Answer, ApprovalChoice, AskKind, TurnEvent};
 use pretty_assertions::assert_eq;
 use serde_json::json;
