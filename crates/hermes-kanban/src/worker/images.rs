@@ -11,8 +11,9 @@ const MOST: usize = 8;
 pub fn image_references(text: &str, user_home: &Path) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in plain_words(text) {
-        let word = word.trim_matches(|c: char| "()[]<>{}\"'!,;".contains(c));
-        let word = word.trim_end_matches(['.', ':']);
+        let word = word
+            .trim_start_matches(|c: char| "([<{\"'!".contains(c))
+            .trim_end_matches(|c: char| ")]>}\"'!,;.:".contains(c));
         let reference = if word.starts_with("http://") || word.starts_with("https://") {
             let path = word.split(['?', '#']).next().unwrap_or(word);
             is_picture(path).then(|| word.to_owned())

@@ -5,5 +5,8 @@ mod processes;
 mod schema;
 mod storage;
 mod support;
+mod tools;
+mod triage;
 mod verbs;
 mod walk;
+mod worker;
