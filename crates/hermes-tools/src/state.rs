@@ -25,6 +25,12 @@ pub enum StateError {
     Gone,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Now,
+    Needed,
+}
+
 /// Cheap to clone. The thread ends, and the file closes, with the last clone.
 #[derive(Clone)]
 pub struct StateHandle {
@@ -35,14 +41,31 @@ pub struct StateHandle {
 impl StateHandle {
     /// Opens the file on its own thread, while the caller goes on.
     pub fn open(path: PathBuf, clock: Clock) -> std::io::Result<Self> {
+        Self::start(path, clock, When::Now)
+    }
+
+    /// Opens the file when it is first needed; until then there is no thread work
+    /// and no file.
+    pub fn lazy(path: PathBuf, clock: Clock) -> std::io::Result<Self> {
+        Self::start(path, clock, When::Needed)
+    }
+
+    fn start(path: PathBuf, clock: Clock, when: When) -> std::io::Result<Self> {
         let (jobs, mut inbox) = mpsc::channel::<Job>(QUEUE);
         let shared = Arc::new(path);
         let path = Arc::clone(&shared);
         thread::Builder::new()
             .name("state-db".to_owned())
             .spawn(move || {
+                let mut next = match when {
+                    When::Now => None,
+                    When::Needed => match inbox.blocking_recv() {
+                        Some(job) => Some(job),
+                        None => return,
+                    },
+                };
                 let opened = StateDb::open(&path, clock);
-                while let Some(job) = inbox.blocking_recv() {
+                while let Some(job) = next.take().or_else(|| inbox.blocking_recv()) {
                     job(opened.as_ref());
                 }
             })?;

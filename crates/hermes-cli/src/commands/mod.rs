@@ -17,10 +17,14 @@ mod doctor;
 mod fallback;
 mod kanban;
 mod logs;
+mod memory;
 mod profile;
+mod prompt_size;
 mod sandbox;
 pub(crate) mod sessions;
+mod skills;
 mod status;
+mod tools;
 pub(crate) mod version;
 
 /// Verbs of the reference that are known by name only.
@@ -46,22 +50,18 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "logout",
     "lsp",
     "mcp",
-    "memory",
     "migrate",
     "model",
     "pairing",
     "plugins",
     "portal",
     "postinstall",
-    "prompt-size",
     "proxy",
     "secrets",
     "security",
     "send",
     "setup",
-    "skills",
     "slack",
-    "tools",
     "uninstall",
     "update",
     "webhook",
@@ -87,6 +87,18 @@ pub(crate) enum Verb {
 
     /// Show, filter and follow the log files
     Logs(logs::Args),
+
+    /// The notes that outlive conversations
+    Memory(memory::Args),
+
+    /// Show what every request costs before anything is said
+    PromptSize(prompt_size::Args),
+
+    /// Procedures that the agent can load
+    Skills(skills::Args),
+
+    /// Show and change which tools a platform gets
+    Tools(tools::Args),
 
     /// Look at, search and manage stored conversations
     Sessions(sessions::Args),
@@ -169,6 +181,10 @@ pub(crate) fn run(
         Some(Verb::Doctor(args)) => doctor::run(&args, context, out),
         Some(Verb::Sandbox(args)) => sandbox::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
+        Some(Verb::Memory(args)) => memory::run(args, context, out),
+        Some(Verb::PromptSize(args)) => prompt_size::run(&args, context, out),
+        Some(Verb::Skills(args)) => skills::run(args, context, out),
+        Some(Verb::Tools(args)) => tools::run(args, context, out),
         Some(Verb::Chat(args)) => chat::run(*args, context, out),
         None => match &context.oneshot {
             Some(prompt) => chat::oneshot(prompt, context, out),

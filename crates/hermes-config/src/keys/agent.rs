@@ -39,7 +39,7 @@ pub(super) const KEYS: &[Key] = &[
     flag("memory.user_profile_enabled", true, "keep a profile of the person").live(),
     int("memory.memory_char_limit", 2200, "size of the notes in characters").live(),
     int("memory.user_char_limit", 1375, "size of the profile in characters").live(),
-    text("memory.provider", "", "external memory; empty means the built-in files"),
+    text("memory.provider", "", "external memory; empty means the built-in files").live(),
     with("memory.nudge_interval", Type::Integer, Default::Integer(10), "turns without a note after which the model is reminded; 0 never"),
     map("honcho", "settings of the Honcho memory"),
     list("skills.external_dirs", &[], "further directories with skills").live(),
