@@ -22,6 +22,22 @@ pub enum HttpError {
     Transport(#[from] reqwest::Error),
 }
 
+impl HttpError {
+    /// The innermost cause alone, for sentences that already say what was tried.
+    pub fn cause(&self) -> String {
+        let mut cause: &dyn std::error::Error = self;
+        while let Some(source) = cause.source() {
+            cause = source;
+        }
+        let text = cause.to_string();
+        // The number of an error means nothing to people.
+        match text.find(" (os error ") {
+            Some(at) => text[..at].to_owned(),
+            None => text,
+        }
+    }
+}
+
 /// reqwest's own sentence repeats the URL and hides the cause; people need the cause.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut message = error.to_string();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use hermes_http::reqwest::{self, Response};
-use hermes_http::{Http, HttpError};
+use hermes_http::{Http, HttpError, Url};
 use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Secret, Watch};
@@ -112,7 +112,7 @@ impl Connection {
         .unwrap_or(watch.total);
         let sending = builder.body(outgoing.body.clone()).send();
         let response = match tokio::time::timeout(patience, sending).await {
-            Ok(outcome) => outcome.map_err(|error| transport(error, url.as_str()))?,
+            Ok(outcome) => outcome.map_err(|error| transport(error, &url))?,
             Err(_) => return Err(silent(patience)),
         };
         let status = response.status();
@@ -256,7 +256,7 @@ impl Connection {
                 broken: Broken::Closed,
                 message: format!(
                     "the connection was closed before the answer was complete: {}",
-                    HttpError::from(error)
+                    HttpError::from(error).cause()
                 ),
             }),
             Err(_) if has_reason => {
@@ -311,7 +311,7 @@ fn silent(patience: Duration) -> Fault {
     }
 }
 
-fn transport(error: reqwest::Error, url: &str) -> Fault {
+fn transport(error: reqwest::Error, url: &Url) -> Fault {
     let broken = if error.is_connect() {
         Broken::Connect
     } else if error.is_timeout() {
@@ -319,10 +319,11 @@ fn transport(error: reqwest::Error, url: &str) -> Fault {
     } else {
         Broken::Closed
     };
-    let error = HttpError::from(error);
+    let cause = HttpError::from(error).cause();
+    let place = url.origin().ascii_serialization();
     let message = match broken {
-        Broken::Connect => format!("cannot connect: {error}"),
-        _ => format!("no answer from {url}: {error}"),
+        Broken::Connect => format!("cannot connect to {place}: {cause}"),
+        _ => format!("no answer from {place}: {cause}"),
     };
     Fault::Transport { broken, message }
 }
