@@ -2,6 +2,7 @@
 
 mod sessions;
 mod start;
+mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,11 +21,17 @@ pub(crate) enum Area {
     Start,
     /// Lists and search over a large store, and appending while being killed.
     Sessions,
+    /// Commands on this machine through the terminal tool.
+    Terminal,
 }
 
 type Measure = fn(&Bench) -> Result<Vec<Row>>;
 
-const AREAS: &[(Area, Measure)] = &[(Area::Start, start::run), (Area::Sessions, sessions::run)];
+const AREAS: &[(Area, Measure)] = &[
+    (Area::Start, start::run),
+    (Area::Sessions, sessions::run),
+    (Area::Terminal, terminal::run),
+];
 
 pub(crate) fn run(area: Area, bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();

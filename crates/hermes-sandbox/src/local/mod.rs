@@ -2,6 +2,7 @@
 //! files.
 
 mod files;
+pub(crate) mod leftovers;
 mod sandbox;
 mod target;
 

@@ -29,14 +29,26 @@ pub struct LocalPlan<'a> {
 }
 
 pub fn local_sandbox(plan: LocalPlan<'_>) -> Arc<Sandbox> {
+    let (target, session) = parts(&plan, temp_dir(plan.environment));
+    Sandbox::new(SandboxParts {
+        backend: Backend::Local,
+        target: Arc::new(target),
+        files: Arc::new(LocalFiles),
+        mounts: MountMap::same_machine(),
+        session,
+        processes: plan.processes,
+    })
+}
+
+fn parts(plan: &LocalPlan<'_>, temp_dir: String) -> (LocalTarget, SessionOptions) {
     let LocalPlan {
         settings,
         environment,
         home,
         front_end,
         launched_in,
-        processes,
-    } = plan;
+        ..
+    } = *plan;
     let variables = local_environment(environment, home);
     let find = |name: &str| {
         variables
@@ -51,26 +63,14 @@ pub fn local_sandbox(plan: LocalPlan<'_>) -> Arc<Sandbox> {
         .filter_map(|name| Some(((*name).to_owned(), find(name)?)))
         .collect();
     let init_files = init_files(settings, find("HOME").as_deref());
-    let target = LocalTarget::new(temp_dir(environment), shell_environment);
+    let target = LocalTarget::new(temp_dir, shell_environment);
+    let cwd = local_directory(settings, front_end, launched_in, environment, home);
     let session = SessionOptions {
         environment: variables,
         init_files,
-        ..SessionOptions::starting_in(local_directory(
-            settings,
-            front_end,
-            launched_in,
-            environment,
-            home,
-        ))
+        ..SessionOptions::starting_in(cwd)
     };
-    Sandbox::new(SandboxParts {
-        backend: Backend::Local,
-        target: Arc::new(target),
-        files: Arc::new(LocalFiles),
-        mounts: MountMap::same_machine(),
-        session,
-        processes,
-    })
+    (target, session)
 }
 
 fn init_files(settings: &TerminalSettings, home: Option<&str>) -> Vec<String> {

@@ -65,7 +65,28 @@ pub(super) struct Wrapped<'a> {
     /// Written after the command, if anything changed.
     pub(super) next_snapshot: &'a str,
     pub(super) exports: &'a [(String, String)],
+    /// For state that outlives this process: leave no file that nobody will read.
+    pub(super) tidy: Option<Tidy<'a>>,
     pub(super) nonce: &'a Nonce,
+}
+
+/// What to remove after a command.
+pub(super) struct Tidy<'a> {
+    /// Older than what any running command reads; goes when the state changed.
+    pub(super) stale: Option<&'a str>,
+}
+
+impl Tidy<'_> {
+    /// One process more for a command, which only such sessions pay for.
+    fn lines(&self, next: &str) -> String {
+        let stale = self.stale.map_or(String::new(), |path| {
+            format!("+) \\command rm -f -- {} ;; ", quote(path))
+        });
+        format!(
+            "case $__hermes_same in {stale}=) \\command rm -f -- {} ;; esac 2>/dev/null\n",
+            quote(next)
+        )
+    }
 }
 
 /// Runs the command within the state of the snapshot and reports what changed.
@@ -83,6 +104,7 @@ fn wrap_bash(parts: &Wrapped<'_>) -> String {
     let enter = enter(parts.start, "\\builtin cd");
     let exports = exports(parts.exports);
     let command = quote(parts.command);
+    let tidy = tidy(parts);
     let fd = BASH_REPORT;
     format!(
         r#"exec {fd}>&1
@@ -102,7 +124,7 @@ eval "$__hermes_base" >/dev/null 2>&1
 IFS= \builtin read -r -d '' __hermes_next <{next}; }} 2>/dev/null
 case $__hermes_next in "$__hermes_base") __hermes_same== ;; *'{SNAPSHOT_END}
 ') __hermes_same=+ ;; *) __hermes_same=! ;; esac
-case $PWD in "$__hermes_start") __hermes_moved=. ;; *) __hermes_moved=/ ;; esac
+{tidy}case $PWD in "$__hermes_start") __hermes_moved=. ;; *) __hermes_moved=/ ;; esac
 {{ \builtin printf '%s%s%s%s' {open} "$__hermes_same" "$__hermes_moved"; \builtin pwd -P; \builtin printf '%s%s' {close}; }} >&{fd} 2>/dev/null
 \builtin exit "$__hermes_code"
 "#
@@ -116,6 +138,7 @@ fn wrap_sh(parts: &Wrapped<'_>) -> String {
     let enter = enter(parts.start, "cd");
     let exports = exports(parts.exports);
     let command = quote(parts.command);
+    let tidy = tidy(parts);
     let fd = SH_REPORT;
     format!(
         r#"exec {fd}>&1
@@ -126,11 +149,18 @@ if [ ! -s {snapshot} ]; then printf '%s%s?' {open}; printf '%s%s' {close}; exit 
 {{ __hermes_code=$?; set +xvue; }} 2>/dev/null
 __hermes_same=!
 {{ export -p >{next} && __hermes_same=+; }} 2>/dev/null
-case $PWD in "$__hermes_start") __hermes_moved=. ;; *) __hermes_moved=/ ;; esac
+{tidy}case $PWD in "$__hermes_start") __hermes_moved=. ;; *) __hermes_moved=/ ;; esac
 {{ printf '%s%s%s%s' {open} "$__hermes_same" "$__hermes_moved"; pwd -P; printf '%s%s' {close}; }} >&{fd} 2>/dev/null
 exit "$__hermes_code"
 "#
     )
+}
+
+fn tidy(parts: &Wrapped<'_>) -> String {
+    parts
+        .tidy
+        .as_ref()
+        .map_or(String::new(), |tidy| tidy.lines(parts.next_snapshot))
 }
 
 /// Changes to where the command starts and remembers it in `__hermes_start`.
@@ -278,6 +308,7 @@ mod tests {
                 snapshot: "/tmp/a",
                 next_snapshot: "/tmp/b",
                 exports: &[],
+                tidy: None,
                 nonce: &nonce,
             },
         );

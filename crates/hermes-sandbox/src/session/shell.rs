@@ -9,10 +9,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::drive::{Ending, Tee, drive};
-use super::script::{self, Bootstrap, Dialect, Start, Wrapped};
+use super::script::{self, Bootstrap, Dialect, Start, Tidy, Wrapped};
 use super::slots::{Slot, Slots};
 use super::trailer::{Nonce, Snapshot};
 use super::window::OutputText;
+use crate::local::leftovers::{self, PREFIX};
 use crate::target::{Launch, LaunchError, Shell, Stdin, Target};
 
 /// A snapshot that keeps vanishing is not worth a third bootstrap.
@@ -105,6 +106,9 @@ pub enum RunError {
 struct Record {
     target: String,
     snapshot: String,
+    /// The one before, which a command that started earlier may still read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous: Option<String>,
     cwd: String,
 }
 
@@ -132,6 +136,8 @@ pub struct ShellSession {
 struct State {
     cwd: String,
     ready: Option<Ready>,
+    /// Kept only where the state is recorded.
+    previous: Option<Arc<Slot>>,
 }
 
 #[derive(Clone)]
@@ -144,10 +150,11 @@ struct Ready {
 impl ShellSession {
     pub fn new(target: Arc<dyn Target>, options: SessionOptions) -> Self {
         let id = uuid::Uuid::new_v4().simple().to_string();
-        let directory = format!("{}/hermes-snap-{}", target.temp_dir(), &id[..12]);
+        let mut directory = format!("{}/{PREFIX}{}", target.temp_dir(), &id[..12]);
         let mut state = State {
             cwd: options.cwd.clone(),
             ready: None,
+            previous: None,
         };
         if let Some(record) = options.record.as_ref().filter(|_| options.resume)
             && let Ok(text) = std::fs::read(record)
@@ -155,6 +162,11 @@ impl ShellSession {
             && record.target == target.describe()
         {
             state.cwd = record.cwd;
+            // New snapshots lie beside the old one.
+            if let Some((parent, _)) = record.snapshot.rsplit_once('/') {
+                directory = parent.to_owned();
+            }
+            state.previous = record.previous.map(Slots::adopt);
             state.ready = Some(Ready {
                 dialect: Dialect::Bash,
                 base: Some(Slots::adopt(record.snapshot)),
@@ -219,6 +231,10 @@ impl ShellSession {
         };
         let nonce = Nonce::fresh();
         let next = self.slots.claim();
+        let stale = self.lock().previous.clone();
+        let tidy = self.options.record.is_some().then(|| Tidy {
+            stale: stale.as_ref().map(|slot| slot.path()),
+        });
         let (script, shell) = match &ready.base {
             Some(base) => {
                 let script = script::wrap(
@@ -229,6 +245,7 @@ impl ShellSession {
                         snapshot: base.path(),
                         next_snapshot: next.path(),
                         exports: &request.exports,
+                        tidy,
                         nonce: &nonce,
                     },
                 );
@@ -270,6 +287,9 @@ impl ShellSession {
                 let mut state = self.lock();
                 let changed = report.snapshot == Snapshot::Changed;
                 if changed {
+                    if self.options.record.is_some() {
+                        state.previous.clone_from(&ready.base);
+                    }
                     state.ready = Some(Ready {
                         dialect: ready.dialect,
                         base: Some(next),
@@ -364,6 +384,7 @@ impl ShellSession {
                 outcome => outcome?,
             };
             self.lock().ready = Some(ready.clone());
+            self.write_record().await;
             Ok(ready)
         };
         tokio::select! {
@@ -416,6 +437,11 @@ impl ShellSession {
                 base: None,
             });
         };
+        // What another process may take up belongs to nobody.
+        if self.target.host_shell().is_some() && self.options.record.is_none() {
+            let directory = PathBuf::from(self.slots.directory());
+            let _ = tokio::task::spawn_blocking(move || leftovers::claim(&directory)).await;
+        }
         // A relative or `~` directory becomes what the shell made of it.
         if let Some(now) = report.cwd
             && !cwd.starts_with('/')
@@ -443,6 +469,7 @@ impl ShellSession {
             Record {
                 target: self.target.describe(),
                 snapshot: base.path().to_owned(),
+                previous: state.previous.as_ref().map(|slot| slot.path().to_owned()),
                 cwd: state.cwd.clone(),
             }
         };

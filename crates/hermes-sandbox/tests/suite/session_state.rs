@@ -237,28 +237,40 @@ async fn sixteen_commands_at_once_do_not_queue() {
 }
 
 #[tokio::test]
-async fn another_process_takes_a_named_session_up() {
+async fn other_processes_take_a_named_session_up_and_leave_few_files() {
     let keep = tempfile::tempdir().unwrap();
     let record = keep.path().join("sessions/cli.json");
     let first = bed_with(|options| options.record = Some(record.clone()));
     first
-        .out("mkdir d; cd d; export KEPT=1; f() { echo f; }")
+        .out("mkdir d; cd d; export KEPT=0; f() { echo f; }")
         .await;
     first.session.close().await;
-    let options = SessionOptions {
-        record: Some(record.clone()),
-        resume: true,
-        ..SessionOptions::starting_in("/")
-    };
-    let second = ShellSession::new(first.session.target().clone(), options);
-    let outcome = second
-        .run(RunRequest::new("pwd; echo $KEPT; f"))
-        .await
-        .unwrap();
-    assert_eq!(
-        outcome.output.head,
-        format!("{}/d\n1\nf\n", first.directory())
-    );
+    for round in 0..6 {
+        let options = SessionOptions {
+            record: Some(record.clone()),
+            resume: true,
+            ..SessionOptions::starting_in("/")
+        };
+        let next = ShellSession::new(first.session.target().clone(), options);
+        let run = async |command: &str| {
+            next.run(RunRequest::new(command))
+                .await
+                .unwrap()
+                .output
+                .head
+        };
+        assert_eq!(
+            run("pwd; echo $KEPT; f").await,
+            format!("{}/d\n{round}\nf\n", first.directory())
+        );
+        run("true").await;
+        run(&format!("export KEPT={}", round + 1)).await;
+        run("true").await;
+    }
+    let files = std::fs::read_dir(first.session.state_directory())
+        .unwrap()
+        .count();
+    assert!(files <= 2, "{files}");
 }
 
 #[tokio::test]
