@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hermes_agent::build::{Parts, Place as AgentPlace, Wishes, build};
 use hermes_agent::{Agent, Control, Events, Setup};
+use hermes_kanban::tools::{ToolAccess, kanban_tools};
 use hermes_llm::Models;
 use hermes_llm::resolve::Selection;
 use hermes_tools::StateHandle;
@@ -44,6 +45,16 @@ pub(crate) async fn wire(
         None => None,
     };
     let summarizer = summarizer(context, &models, &model)?;
+    // Products bring their tools here; toolsets decide who sees them.
+    let mut tools = place.tools.clone();
+    for tool in kanban_tools(Arc::new(ToolAccess::new(
+        &context.home,
+        &context.environment,
+        context.config()?,
+        &context.clock,
+    ))) {
+        tools.add(tool);
+    }
     let built = build(
         &AgentPlace {
             home: context.home.clone(),
@@ -59,7 +70,7 @@ pub(crate) async fn wire(
             summarizer,
             delegate_model,
             state: state.clone(),
-            tools: place.tools.clone(),
+            tools,
             spill: None,
         },
     )?;
@@ -77,6 +88,10 @@ pub(crate) async fn wire(
 impl Wired {
     pub(crate) fn window(&self) -> u64 {
         self.setup.model.context_window()
+    }
+
+    pub(crate) fn main_model(&self) -> Arc<dyn hermes_llm::Model> {
+        Arc::clone(&self.setup.model)
     }
 
     /// The model's name and provider.

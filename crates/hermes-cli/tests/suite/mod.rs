@@ -6,6 +6,7 @@ mod config;
 mod docker;
 mod fallback;
 mod frame;
+mod kanban;
 mod knowledge;
 mod layers;
 mod logs;

@@ -6,6 +6,7 @@ mod oneshot;
 mod resume;
 mod run;
 mod show;
+mod worker;
 mod worktree;
 
 use std::io::IsTerminal;

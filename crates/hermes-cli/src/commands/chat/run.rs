@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::resume::{self, Found};
 use super::show::{Counts, How, Screen};
+use super::worker::{self, Worker};
 use super::worktree::Worktree;
 use crate::cli::RunOptions;
 use crate::logging::Role as LogRole;
@@ -45,6 +46,21 @@ pub(super) fn run(call: Call, context: &Context, out: &mut Out) -> Result<Exit, 
 }
 
 async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    let worker = worker::begin(context)?;
+    let exit = talk(call, context, worker.as_ref(), out).await;
+    // A task must not wait for somebody to notice that its worker never began.
+    if let (Some(worker), Err(error)) = (&worker, &exit) {
+        worker.gave_up(error);
+    }
+    exit
+}
+
+async fn talk(
+    call: Call,
+    context: &Context,
+    worker: Option<&Worker>,
+    out: &mut Out,
+) -> Result<Exit, CommandError> {
     let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
     let found = resume::find(&state, &call.options).await?;
     let worktree = if call.options.worktree {
@@ -73,12 +89,38 @@ async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, 
     {
         found.announce(out);
     }
-    let content = content(&call, &wired, &cwd, context, out).await?;
-    let (agent, events) = wired.agent(found.as_ref().map(|found| &found.id)).await?;
+    let mut content = content(&call, &wired, &cwd, context, out).await?;
+    if let Some(worker) = worker {
+        wired.tell(hermes_kanban::worker::GUIDANCE);
+        content = worker.with_pictures(content, context.home.user_home())?;
+    }
+    let (mut agent, mut events) = wired.agent(found.as_ref().map(|found| &found.id)).await?;
     let mut screen = Screen::new(call.how, out);
     screen.begin(&call.query)?;
-    let (agent, outcome, signal) =
-        turn(agent, content, events, &wired, context, &mut screen).await?;
+    let (outcome, signal, code) = loop {
+        let outcome;
+        let signal;
+        (agent, outcome, signal) = turn(
+            agent,
+            content,
+            &mut events,
+            &wired,
+            worker,
+            context,
+            &mut screen,
+        )
+        .await?;
+        let Some(worker) = worker else {
+            break (outcome, signal, None);
+        };
+        match worker
+            .next(&outcome, signal.is_some(), &wired, context)
+            .await?
+        {
+            Ok(more) => content = Content::Text(more),
+            Err(code) => break (outcome, signal, Some(code)),
+        }
+    };
     if let Err(error) = agent.end("cli_close").await {
         screen
             .out()
@@ -93,7 +135,13 @@ async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, 
     if let Some(worktree) = worktree {
         worktree.leave(screen.out()).await;
     }
-    ended(&outcome, signal, context, call.how)
+    let exit = ended(&outcome, signal, context, call.how);
+    match (code, exit) {
+        (None, exit) => exit,
+        // The board has the last word about a worker's end; the cause is still shown.
+        (Some(code), Err(error)) if error.kind.exit() == Exit(code) => Err(error),
+        (Some(code), _) => Ok(Exit(code)),
+    }
 }
 
 fn directory(worktree: Option<&Worktree>, found: Option<&Found>) -> Result<PathBuf, CommandError> {
@@ -189,8 +237,9 @@ enum Signalled {
 async fn turn(
     mut agent: Agent,
     content: Content,
-    mut events: mpsc::Receiver<TurnEvent>,
+    events: &mut mpsc::Receiver<TurnEvent>,
     wired: &Wired,
+    worker: Option<&Worker>,
     context: &Context,
     screen: &mut Screen<'_>,
 ) -> Result<(Agent, TurnOutcome, Option<Signalled>), CommandError> {
@@ -219,6 +268,9 @@ async fn turn(
                 return Err(CommandError::new(kind, "the run did not stop in time"));
             }
             Some(event) = events.recv() => {
+                if let Some(worker) = worker {
+                    worker.pulse();
+                }
                 screen.event(&event)?;
                 continue;
             }
