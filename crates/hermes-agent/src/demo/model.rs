@@ -78,16 +78,16 @@ fn plan(messages: &[impl AsRef<Message>], offered: &[&str]) -> Step {
         .collect();
     let made = results.len();
     let mut said = String::new();
-    for task in understand(&text) {
+    'tasks: for task in understand(&text) {
         let mut own = Vec::new();
         while let Some((name, arguments)) = next_call(&task, &own) {
+            if !offered.contains(&name) {
+                said.push_str(&format!(
+                    "For that I would need the tool `{name}`, which is switched off here (`hermes tools list`).\n\n"
+                ));
+                continue 'tasks;
+            }
             if results.is_empty() {
-                if !offered.contains(&name) {
-                    said.push_str(&format!(
-                        "For that I would need the tool `{name}`, which is switched off here (`hermes tools list`).\n\n"
-                    ));
-                    break;
-                }
                 // Ids are unique within the conversation: position of the request, number of the call.
                 let id = format!("call_demo_{asked}_{made}");
                 return Step::Call {
