@@ -20,6 +20,8 @@ macro_rules! variables {
 }
 
 variables! {
+    /// Truthy: dangerous commands run without a question.
+    YOLO = "HERMES_YOLO_MODE";
     /// The effective home directory; default `~/.hermes`.
     HOME = "HERMES_HOME";
     /// Octal mode for directories that we create in the home; default `0700`.

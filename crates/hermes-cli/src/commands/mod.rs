@@ -8,6 +8,8 @@ use clap::Subcommand;
 use crate::logging::Role;
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
+pub(crate) use sandbox::{Notices, sandbox_error};
+
 mod auth;
 mod chat;
 mod completion;

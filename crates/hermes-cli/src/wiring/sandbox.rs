@@ -4,65 +4,95 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hermes_agent::prompt::Surroundings;
-use hermes_sandbox::background::{Processes, ProcessesOptions};
-use hermes_sandbox::local::{LocalPlan, local_sandbox};
-use hermes_sandbox::settings::{Backend, FrontEnd, TerminalSettings};
-use hermes_sandbox::{Sandbox, SandboxPath};
+use hermes_sandbox::docker::{HostUser, Notify};
+use hermes_sandbox::settings::{Backend, FrontEnd};
+use hermes_sandbox::{Sandbox, SandboxPath, Sandboxes, SandboxesPlan};
 use hermes_tools::Registry;
+use hermes_tools::approval::{ApprovalGate, ApprovalPolicy, ConfigAllowlist, Occasion, Yolo};
 use hermes_tools::builtin::files::{
     FileLimits, FilePolicy, SandboxWorkspace, Workspace, add_file_tools,
 };
+use hermes_tools::terminal::{ProcessTool, TerminalTool};
 
-use crate::{CommandError, Context, ErrorKind};
+use crate::commands::sandbox_error;
+use crate::{CommandError, Context};
+
+/// The sandbox of everything that is not set apart on purpose.
+const SHARED: &str = "default";
 
 /// A place and what works in it. Several conversations of a process share one.
 #[derive(Clone)]
 pub(crate) struct Place {
+    pub(crate) sandboxes: Arc<Sandboxes>,
     pub(crate) sandbox: Arc<Sandbox>,
+    /// Whether dangerous commands run without a question.
+    pub(crate) yolo: Yolo,
     pub(super) tools: Registry,
     pub(super) surroundings: Surroundings,
 }
 
-pub(crate) fn place(context: &Context, cwd: &Path) -> Result<Place, CommandError> {
+/// Nothing is started: the first command does that. `notify` hears of what the
+/// user should know about the container.
+pub(crate) fn place(
+    context: &Context,
+    cwd: &Path,
+    occasion: Occasion,
+    yolo: bool,
+    notify: Notify,
+) -> Result<Place, CommandError> {
     let config = context.config()?;
-    let settings = TerminalSettings::read(config, &context.home)?;
-    if settings.backend != Backend::Local {
-        return Err(CommandError::new(
-            ErrorKind::NotBuilt,
-            format!(
-                "conversations with `terminal.backend: {}` are not built yet",
-                settings.backend.as_str()
-            ),
-        ));
-    }
-    let sandbox = local_sandbox(LocalPlan {
-        settings: &settings,
-        environment: config.environment(),
-        home: &context.home,
+    let sandboxes = Sandboxes::new(SandboxesPlan {
+        config: Arc::new(config.clone()),
+        home: context.home.clone(),
+        environment: context.environment.clone(),
         front_end: FrontEnd::Terminal,
-        launched_in: Some(cwd),
-        processes: Processes::new(ProcessesOptions {
-            checkpoint: Some(context.home.join("processes.json")),
-        }),
+        launched_in: Some(cwd.to_owned()),
+        user: HostUser {
+            uid: nix::unistd::geteuid().as_raw(),
+            gid: nix::unistd::getegid().as_raw(),
+        },
+        clock: context.clock.clone(),
+        notify,
     });
-    let workspace: Arc<dyn Workspace> = Arc::new(SandboxWorkspace::new(Arc::clone(&sandbox)));
+    let sandbox = sandboxes.get(SHARED).map_err(sandbox_error)?;
+    let yolo = Yolo::new(yolo || context.environment.is_truthy(hermes_home::env::YOLO));
+    let allowlist =
+        ConfigAllowlist::read(context.home.clone(), context.environment.clone(), config)?;
+    let policy = ApprovalPolicy::read(config, occasion)?;
+    let gate = ApprovalGate::new(policy, Arc::new(allowlist), None, yolo.clone());
     let mut tools = Registry::new();
+    tools
+        .add(TerminalTool::new(Arc::clone(&sandboxes), Arc::new(gate)))
+        .add(ProcessTool::new(Arc::clone(&sandboxes)));
+    let workspace: Arc<dyn Workspace> = Arc::new(SandboxWorkspace::new(Arc::clone(&sandbox)));
     add_file_tools(
         &mut tools,
         &workspace,
-        &Arc::new(file_policy(context)),
+        &Arc::new(file_policy(context, &sandbox)),
         file_limits(context)?,
     );
-    Ok(Place {
-        sandbox,
-        tools,
-        surroundings: Surroundings::Host {
+    let surroundings = match sandbox.backend() {
+        Backend::Local => Surroundings::Host {
             system: hermes_agent::build::system_name(),
         },
+        _ => Surroundings::Sandbox {
+            description: sandbox.target().describe(),
+        },
+    };
+    Ok(Place {
+        sandboxes,
+        sandbox,
+        yolo,
+        tools,
+        surroundings,
     })
 }
 
-fn file_policy(context: &Context) -> FilePolicy {
+/// Paths of this machine mean nothing inside a container.
+fn file_policy(context: &Context, sandbox: &Sandbox) -> FilePolicy {
+    if sandbox.backend() != Backend::Local {
+        return FilePolicy::default();
+    }
     let path = |path: &Path| SandboxPath::absolute(&path.to_string_lossy());
     FilePolicy {
         hermes_homes: [context.home.path(), context.home.root()]

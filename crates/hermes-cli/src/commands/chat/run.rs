@@ -1,5 +1,6 @@
 //! One question, one answer, the right exit code.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use hermes_agent::prompt::expand;
 use hermes_agent::{Agent, with_picture};
 use hermes_home::env;
 use hermes_tools::StateHandle;
+use hermes_tools::approval::Occasion;
 use hermes_types::{Content, Interrupt, Role, SessionId, StopReason, TurnEvent, TurnOutcome};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -17,6 +19,7 @@ use super::show::{Counts, How, Screen};
 use super::worker::{self, Worker};
 use super::worktree::Worktree;
 use crate::cli::RunOptions;
+use crate::commands::Notices;
 use crate::logging::Role as LogRole;
 use crate::wiring::{Wired, place, selection, wire};
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
@@ -69,12 +72,19 @@ async fn talk(
         None
     };
     let cwd = directory(worktree.as_ref(), found.as_ref())?;
+    let notices = Notices::default();
     let mut wired = wire(
         context,
         &selection(&call.options),
         state,
         wishes(&call, context, &cwd),
-        place(context, &cwd)?,
+        place(
+            context,
+            &cwd,
+            occasion(context, out),
+            call.options.yolo,
+            notices.collector(),
+        )?,
     )
     .await?;
     for warning in &wired.warnings {
@@ -126,7 +136,8 @@ async fn talk(
             .out()
             .warning(&format!("the session was not closed: {error}"));
     }
-    wired.place.sandbox.close().await;
+    wired.place.sandboxes.close().await;
+    notices.tell(screen.out());
     let counts = match call.how {
         How::Lines { .. } => counts(&wired, &outcome.session).await,
         _ => None,
@@ -141,6 +152,19 @@ async fn talk(
         // The board has the last word about a worker's end; the cause is still shown.
         (Some(code), Err(error)) if error.kind.exit() == Exit(code) => Err(error),
         (Some(code), _) => Ok(Exit(code)),
+    }
+}
+
+/// Without a terminal on both ends there is nobody to ask.
+fn occasion(context: &Context, out: &Out) -> Occasion {
+    let worker = context
+        .environment
+        .get_non_empty(hermes_kanban::env::TASK)
+        .is_some();
+    if !worker && std::io::stdin().is_terminal() && out.is_terminal() {
+        Occasion::Terminal
+    } else {
+        Occasion::Worker
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) async fn run(
     finish(outcome, out)
 }
 
-fn sandbox_error(error: SandboxError) -> CommandError {
+pub(crate) fn sandbox_error(error: SandboxError) -> CommandError {
     match error {
         SandboxError::Config(error) => error.into(),
         SandboxError::Engine(error) => engine_error(error),

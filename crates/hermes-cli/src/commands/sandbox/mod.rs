@@ -10,6 +10,9 @@ mod world;
 
 use clap::Subcommand;
 
+pub(crate) use exec::sandbox_error;
+pub(crate) use world::Notices;
+
 use crate::{CommandError, Context, Exit, Out};
 
 #[derive(clap::Args, Debug)]

@@ -21,10 +21,10 @@ pub(super) fn host_user() -> HostUser {
 
 /// Sentences for the user that come up while something else is being done.
 #[derive(Clone, Default)]
-pub(super) struct Notices(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Notices(Arc<Mutex<Vec<String>>>);
 
 impl Notices {
-    pub(super) fn collector(&self) -> Notify {
+    pub(crate) fn collector(&self) -> Notify {
         let kept = self.0.clone();
         Arc::new(move |sentence: String| {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,7 @@ impl Notices {
         })
     }
 
-    pub(super) fn tell(&self, out: &mut Out) {
+    pub(crate) fn tell(&self, out: &mut Out) {
         let told = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for notice in told {
             out.warning(&notice);
