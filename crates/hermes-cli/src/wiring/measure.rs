@@ -1,5 +1,6 @@
 //! What a conversation would send first, without sending it.
 
+use hermes_tools::approval::Occasion;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +38,13 @@ pub(crate) fn measure(
             )
         })
         .unwrap_or_default();
-    let here = sandbox::place(context, cwd)?;
+    let here = sandbox::place(
+        context,
+        cwd,
+        Occasion::Worker,
+        false,
+        std::sync::Arc::new(|_| {}),
+    )?;
     let built = build(
         place,
         &wishes,
