@@ -6,6 +6,7 @@
 
 pub mod approval;
 pub mod builtin;
+pub mod code;
 pub mod coerce;
 pub mod concurrency;
 pub mod limits;

@@ -3,6 +3,7 @@
 
 mod suite {
     mod approval;
+    mod code;
     mod process;
     mod support;
     mod terminal;

@@ -69,7 +69,8 @@ impl Judge for Says {
 
 pub(super) struct Bed {
     pub(super) sandboxes: Arc<Sandboxes>,
-    pub(super) terminal: TerminalTool,
+    pub(super) terminal: Arc<TerminalTool>,
+    pub(super) gate: Arc<ApprovalGate>,
     pub(super) process: ProcessTool,
     pub(super) context: ToolContext,
     pub(super) asker: Arc<Script>,
@@ -131,9 +132,15 @@ pub(super) fn bed_judged(
     };
     let judge = verdict.map(|verdict| Arc::new(Says(verdict)) as Arc<dyn Judge>);
     let yolo = Yolo::default();
-    let gate = ApprovalGate::new(policy, listed.clone(), judge, yolo.clone());
+    let gate = Arc::new(ApprovalGate::new(
+        policy,
+        listed.clone(),
+        judge,
+        yolo.clone(),
+    ));
     Bed {
-        terminal: TerminalTool::new(sandboxes.clone(), Arc::new(gate)),
+        terminal: Arc::new(TerminalTool::new(sandboxes.clone(), gate.clone())),
+        gate,
         process: ProcessTool::new(sandboxes.clone()),
         sandboxes,
         context: ToolContext {
