@@ -3,7 +3,8 @@
 //! - [`Sandbox`] is what an agent has: sessions, files and processes in one place.
 //! - [`Sandboxes`] makes them from configuration when they are needed.
 //! - [`Target`] is what a backend is: it starts scripts and ends them.
-//! - [`local`] is this machine; [`docker`] is the container that all processes share.
+//! - [`local`] is this machine; [`docker`] is the container that all processes share;
+//!   [`ssh`] is a host of the user's.
 //! - [`channel`] starts commands in a sandbox at the cost of a fork.
 //! - [`background`] keeps processes that outlive the call that started them.
 //! - [`command`] reads and rewrites the text of commands.
@@ -28,6 +29,7 @@ mod sandboxes;
 pub mod search;
 pub mod session;
 pub mod settings;
+pub mod ssh;
 pub mod target;
 
 pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, ShellFiles, Stat};

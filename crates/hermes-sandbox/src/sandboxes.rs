@@ -17,7 +17,9 @@ use crate::local::{LocalPlan, local_sandbox};
 use crate::path::MountMap;
 use crate::sandbox::{Sandbox, SandboxParts};
 use crate::session::SessionOptions;
+use crate::settings::directory::remote_directory;
 use crate::settings::{Backend, FrontEnd, TerminalSettings};
+use crate::ssh::{SshError, SshLogin, SshTarget};
 use crate::target::Target;
 
 /// The key of everything that is not isolated.
@@ -53,7 +55,9 @@ pub enum SandboxError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    #[error("the terminal backend `{0}` is not built yet: use `local` or `docker`")]
+    #[error(transparent)]
+    Ssh(#[from] SshError),
+    #[error("the terminal backend `{0}` is not built yet: use `local`, `docker` or `ssh`")]
     NotBuilt(&'static str),
 }
 
@@ -74,6 +78,7 @@ struct Made {
     overrides: HashMap<String, Override>,
     docker: Option<Arc<DockerHost>>,
     containers: Vec<Arc<DockerTarget>>,
+    hosts: Vec<Arc<SshTarget>>,
 }
 
 impl Sandboxes {
@@ -163,8 +168,33 @@ impl Sandboxes {
                 processes: self.processes.clone(),
             })),
             Backend::Docker => self.make_docker(plan, made, key, wanted),
+            Backend::Ssh => self.make_ssh(plan, made, &settings),
             other => Err(SandboxError::NotBuilt(other.as_str())),
         }
+    }
+
+    fn make_ssh(
+        &self,
+        plan: &SandboxesPlan,
+        made: &mut Made,
+        settings: &TerminalSettings,
+    ) -> Result<Arc<Sandbox>, SandboxError> {
+        let login = SshLogin::read(settings, &plan.environment)?;
+        let host = Arc::new(SshTarget::new(login));
+        made.hosts.push(host.clone());
+        let target: Arc<dyn Target> = host;
+        let session = SessionOptions {
+            init_files: settings.shell_init_files.clone(),
+            ..SessionOptions::starting_in(remote_directory(settings))
+        };
+        Ok(Sandbox::new(SandboxParts {
+            backend: Backend::Ssh,
+            files: Arc::new(ShellFiles::new(target.clone())),
+            target,
+            mounts: MountMap::default(),
+            session,
+            processes: self.processes.clone(),
+        }))
     }
 
     fn make_docker(
@@ -228,6 +258,7 @@ impl Sandboxes {
                 .map(|container| container.cleanup(false)),
         )
         .await;
+        futures_util::future::join_all(made.hosts.iter().map(|host| host.close())).await;
         match made.docker {
             Some(host) => host.finish().await,
             None => true,
@@ -290,11 +321,11 @@ mod tests {
 
     #[test]
     fn what_is_not_built_and_what_is_wrong_is_said() {
-        let error = sandboxes("terminal: {backend: ssh}")
+        let error = sandboxes("terminal: {backend: modal}")
             .get("x")
             .err()
             .unwrap();
-        assert!(error.to_string().contains("`ssh`"), "{error}");
+        assert!(error.to_string().contains("`modal`"), "{error}");
         let error = sandboxes("terminal: {timeout: 5m}").get("x").err().unwrap();
         assert!(error.to_string().contains("terminal.timeout"), "{error}");
     }

@@ -8,5 +8,6 @@ mod suite {
     mod session_ends;
     mod session_output;
     mod session_state;
+    mod ssh;
     mod support;
 }

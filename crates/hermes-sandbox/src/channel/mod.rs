@@ -15,6 +15,7 @@
 
 mod call;
 mod filter;
+mod launch;
 mod link;
 mod pool;
 mod request;
@@ -22,6 +23,7 @@ mod warden;
 mod wire;
 
 pub use call::{Call, CallControl, CallExit};
+pub(crate) use launch::{request, running};
 pub(crate) use link::is_resident;
 pub use link::{Fault, Tools, resident_command};
 pub(crate) use pool::fresh_mark;

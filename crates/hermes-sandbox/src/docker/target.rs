@@ -6,21 +6,15 @@
 //! channel and the engine's own word, never what a command prints.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::container::{Attached, Plan, SharedContainer};
 use super::host::DockerHost;
 use super::plain;
-use crate::channel::{
-    Call, CallControl, CallExit, CallInput, CallRequest, Fault, Mended, TerminateError, Tools,
-};
-use crate::target::{
-    Control, EndError, Exit, Launch, LaunchError, PtySize, Running, Stdin, Survivors, Target,
-};
+use crate::channel::{Fault, Mended, Tools, request, running};
+use crate::target::{Launch, LaunchError, Running, Target};
 
 /// A container may vanish again while we heal; after this often it is not ours to mend.
 const ATTEMPTS: usize = 3;
@@ -148,76 +142,6 @@ fn gave_up(last: Option<Fault>) -> LaunchError {
 fn says_no_shell(fault: &Fault) -> bool {
     matches!(fault, Fault::Closed { text, .. } | Fault::Open(text)
         if text.contains("executable file not found") || text.contains("no such file or directory"))
-}
-
-fn request(launch: &Launch) -> CallRequest {
-    let shell: Vec<String> = launch
-        .shell
-        .argv()
-        .iter()
-        .map(|w| (*w).to_owned())
-        .collect();
-    CallRequest {
-        shell,
-        script: launch.script.clone(),
-        environment: launch.environment.clone(),
-        input: match &launch.stdin {
-            Stdin::Null => CallInput::Nothing,
-            Stdin::Bytes(bytes) => CallInput::Bytes(bytes.clone()),
-            Stdin::Pipe => CallInput::Stream,
-        },
-    }
-}
-
-fn running(call: Call) -> Running {
-    Running {
-        output: call.output,
-        exit: call
-            .exit
-            .map(|exit| match exit {
-                CallExit::Code(code) => Exit::Code(code),
-                CallExit::Lost(reason) => Exit::Lost(reason),
-            })
-            .boxed(),
-        control: Box::new(DockerControl(call.control)),
-    }
-}
-
-struct DockerControl(CallControl);
-
-impl Control for DockerControl {
-    fn terminate(&self, grace: Duration) -> BoxFuture<'_, Result<(), EndError>> {
-        async move {
-            self.0.terminate(grace).await.map_err(|error| match error {
-                TerminateError::Survivors(pids) => EndError::Survivors(Survivors { pids }),
-                TerminateError::Unverified(reason) => EndError::Unknown(reason),
-            })
-        }
-        .boxed()
-    }
-
-    fn write(&self, bytes: Bytes) -> BoxFuture<'_, std::io::Result<()>> {
-        async move {
-            if self.0.write(bytes).await {
-                return Ok(());
-            }
-            Err(std::io::ErrorKind::BrokenPipe.into())
-        }
-        .boxed()
-    }
-
-    fn close_stdin(&self) -> BoxFuture<'_, std::io::Result<()>> {
-        self.0.close_input();
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn resize(&self, _: PtySize) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn pid(&self) -> Option<i32> {
-        self.0.pid().and_then(|pid| i32::try_from(pid).ok())
-    }
 }
 
 impl Target for DockerTarget {
