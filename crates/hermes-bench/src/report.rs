@@ -15,6 +15,7 @@ pub(crate) enum Unit {
     Ms,
     MiB,
     MB,
+    KB,
     Count,
     /// Times as much as the thing it is compared with.
     Factor,
@@ -28,6 +29,7 @@ impl Unit {
             Unit::Ms => format!("{value:.1} ms"),
             Unit::MiB => format!("{value:.1} MiB"),
             Unit::MB => format!("{value:.1} MB"),
+            Unit::KB => format!("{value:.1} KB"),
             Unit::Count => format!("{value:.0}"),
             Unit::Factor => format!("{value:.2} ×"),
         }
@@ -54,6 +56,24 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// A figure that must stay below its bar; `None` when nothing was measured.
+    pub(crate) fn at_most(
+        area: &'static str,
+        measure: impl Into<String>,
+        unit: Unit,
+        limit: f64,
+        (candidate, reference): (Option<Stats>, Option<Stats>),
+    ) -> Option<Self> {
+        Some(Self {
+            area,
+            measure: measure.into(),
+            unit,
+            bar: Some(Bar::AtMost(limit)),
+            candidate: candidate?,
+            reference,
+        })
+    }
+
     pub(crate) fn met(&self) -> Option<bool> {
         Some(match self.bar? {
             Bar::AtMost(limit) => self.candidate.median <= limit,

@@ -1,5 +1,8 @@
 //! What can be measured. Each area is one module with one `run`.
 
+mod agent;
+mod kanban;
+mod sandbox;
 mod sessions;
 mod start;
 mod terminal;
@@ -23,6 +26,12 @@ pub(crate) enum Area {
     Sessions,
     /// Commands on this machine through the terminal tool.
     Terminal,
+    /// Commands in the shared container; needs an engine.
+    Sandbox,
+    /// Conversations with a scripted model that answers at once.
+    Agent,
+    /// A board with 10,000 tasks, and many processes on one board.
+    Kanban,
 }
 
 type Measure = fn(&Bench) -> Result<Vec<Row>>;
@@ -31,6 +40,9 @@ const AREAS: &[(Area, Measure)] = &[
     (Area::Start, start::run),
     (Area::Sessions, sessions::run),
     (Area::Terminal, terminal::run),
+    (Area::Sandbox, sandbox::run),
+    (Area::Agent, agent::run),
+    (Area::Kanban, kanban::run),
 ];
 
 pub(crate) fn run(area: Area, bench: &Bench) -> Result<Vec<Row>> {
@@ -52,6 +64,8 @@ pub(crate) fn run_helper(words: &[OsString]) -> Result<ExitCode> {
     match words[0].to_str() {
         Some(sessions::APPEND) => sessions::append(words),
         Some(sessions::FILL) => sessions::fill(words),
+        Some(kanban::CREATE) => kanban::create(words),
+        Some(kanban::CLAIM) => kanban::claim(words),
         _ => anyhow::bail!("no helper is called {}", words[0].display()),
     }
 }
