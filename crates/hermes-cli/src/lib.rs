@@ -9,6 +9,7 @@
 //! Nothing happens before it is needed: no runtime, no directory scan, no
 //! config file for verbs that ask for none.
 
+mod archive;
 pub mod arguments;
 pub mod cli;
 pub mod command_error;

@@ -22,6 +22,7 @@ pub use rusqlite;
 pub use search::{ContextLine, SearchHit, SearchOrder, SearchRequest};
 pub use state::{
     Deleted, ListFilter, ListOrder, ListedSession, NewMessage, NewSession, Optimized, PRAGMAS,
-    Prune, Retention, Salvaged, Session, SourceCount, StateDb, Stats, StoredMessage, UsageUpdate,
-    new_session_id, remove_session_files, salvage_closed, sanitize_title,
+    Prune, Retention, Salvaged, Session, SessionFigures, SourceCount, StateDb, Stats,
+    StoredMessage, UsageUpdate, new_session_id, remove_session_files, salvage_closed,
+    sanitize_title,
 };

@@ -11,12 +11,15 @@ use crate::{CommandError, Context, ErrorKind, Exit, Out};
 pub(crate) use sandbox::{Notices, sandbox_error};
 
 mod auth;
+mod backup;
 mod chat;
 mod completion;
 mod config;
 pub(crate) mod confirm;
 mod doctor;
+mod dump;
 mod fallback;
+mod insights;
 mod kanban;
 mod logs;
 mod memory;
@@ -32,7 +35,6 @@ pub(crate) mod version;
 /// Verbs of the reference that are known by name only.
 pub(crate) const NOT_BUILT: &[&str] = &[
     "acp",
-    "backup",
     "bundles",
     "checkpoints",
     "claw",
@@ -42,12 +44,9 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "dashboard",
     "debug",
     "desktop",
-    "dump",
     "gateway",
     "gui",
     "hooks",
-    "import",
-    "insights",
     "login",
     "logout",
     "lsp",
@@ -111,6 +110,12 @@ pub(crate) enum Verb {
     /// Manage profiles: homes of their own with settings, memory and sessions
     Profile(profile::Args),
 
+    /// Write everything, keys included, into one zip file
+    Backup(backup::Args),
+
+    /// Restore a backup
+    Import(backup::ImportArgs),
+
     /// Print a script that completes verbs, options and names in your shell
     Completion(completion::Args),
 
@@ -122,6 +127,12 @@ pub(crate) enum Verb {
 
     /// Look for problems and mend what can be mended
     Doctor(doctor::Args),
+
+    /// Print the set-up on one page, without secrets, to paste into a question
+    Dump(dump::Args),
+
+    /// Show what the stored conversations add up to
+    Insights(insights::Args),
 
     /// Print the version
     Version(version::Args),
@@ -146,9 +157,13 @@ impl Verb {
     fn only_looks(&self) -> bool {
         matches!(
             self,
-            Self::Complete(_)
+            Self::Backup(_)
+                | Self::Complete(_)
                 | Self::Completion(_)
                 | Self::Doctor(_)
+                | Self::Dump(_)
+                | Self::Import(_)
+                | Self::Insights(_)
                 | Self::Logs(_)
                 | Self::Profile(_)
                 | Self::Sessions(_)
@@ -172,6 +187,8 @@ pub(crate) fn run(
     match verb {
         Some(Verb::Complete(args)) => completion::complete(&args, context, out),
         Some(Verb::Completion(args)) => completion::run(&args, context, out),
+        Some(Verb::Backup(args)) => backup::run(&args, context, out),
+        Some(Verb::Import(args)) => backup::import(&args, context, out),
         Some(Verb::Auth(args)) => auth::run(args, context, out),
         Some(Verb::Fallback(args)) => fallback::run(args, context, out),
         Some(Verb::Config(args)) => config::run(args, context, out),
@@ -181,6 +198,8 @@ pub(crate) fn run(
         Some(Verb::Profile(args)) => profile::run(args, context, out),
         Some(Verb::Status(args)) => status::run(&args, context, out),
         Some(Verb::Doctor(args)) => doctor::run(&args, context, out),
+        Some(Verb::Dump(args)) => dump::run(&args, context, out),
+        Some(Verb::Insights(args)) => insights::run(&args, context, out),
         Some(Verb::Sandbox(args)) => sandbox::run(args, context, out),
         Some(Verb::Version(args)) => version::run(args, out),
         Some(Verb::Memory(args)) => memory::run(args, context, out),

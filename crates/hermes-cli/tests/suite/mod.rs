@@ -1,3 +1,4 @@
+mod archives;
 mod auth;
 mod bad_homes;
 mod chat;

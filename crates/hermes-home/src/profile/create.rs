@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use hermes_types::ProfileName;
+use tempfile::{Builder, TempDir};
 
 use super::Profiles;
 use super::copy::{CopyDatabase, copy_entry, copy_home};
@@ -60,25 +61,41 @@ impl Profiles<'_> {
     ) -> Result<Home, ProfileError> {
         let _lock = self.lock()?;
         let target = self.check_free(&new.name)?;
+        let staging = self.staging()?;
+        self.fill(staging.path(), new, copy_database)?;
+        self.place(staging.path(), &target)?;
+        Ok(self.home_of(&new.name))
+    }
+
+    /// A directory beside the profiles, gone when dropped. Its name cannot be a profile's.
+    pub fn staging(&self) -> Result<TempDir, ProfileError> {
         let parent = self.home.profiles_dir();
-        // The name of the staging directory cannot be a profile's.
-        let staging = tempfile::Builder::new()
+        self.policy.create_dir(&parent)?;
+        Ok(Builder::new()
             .prefix(".creating-")
             .tempdir_in(&parent)
-            .map_err(HomeError::io("create a directory in", &parent))?;
-        self.fill(staging.path(), new, copy_database)?;
-        fs::set_permissions(
-            staging.path(),
-            Permissions::from_mode(self.policy.directory_mode()),
-        )
-        .map_err(HomeError::io("protect", staging.path()))?;
-        self.policy.adopt_tree(staging.path());
-        let staged = staging.keep();
-        if let Err(error) = fs::rename(&staged, &target) {
-            let _ = fs::remove_dir_all(&staged);
-            return Err(HomeError::io("create", target)(error).into());
+            .map_err(HomeError::io("create a directory in", &parent))?)
+    }
+
+    /// Makes a profile of a directory below [`Profiles::staging`], with what every
+    /// profile has added to it.
+    pub fn adopt(&self, name: &ProfileName, staged: &Path) -> Result<Home, ProfileError> {
+        if name.is_default() {
+            return Err(ProfileError::DefaultProfile { action: "imported" });
         }
-        Ok(self.home_of(&new.name))
+        let _lock = self.lock()?;
+        let target = self.check_free(name)?;
+        self.complete(staged)?;
+        self.place(staged, &target)?;
+        Ok(self.home_of(name))
+    }
+
+    fn place(&self, staged: &Path, target: &Path) -> Result<(), ProfileError> {
+        let mode = Permissions::from_mode(self.policy.directory_mode());
+        fs::set_permissions(staged, mode).map_err(HomeError::io("protect", staged))?;
+        self.policy.adopt_tree(staged);
+        fs::rename(staged, target).map_err(HomeError::io("create", target))?;
+        Ok(())
     }
 
     fn fill(
@@ -99,6 +116,14 @@ impl Profiles<'_> {
                     .map_err(HomeError::io("copy", source.path()))?;
             }
         }
+        if !new.bundled_skills {
+            let marker = target.join(".no-bundled-skills");
+            fs::write(&marker, "").map_err(HomeError::io("write", &marker))?;
+        }
+        self.complete(target)
+    }
+
+    fn complete(&self, target: &Path) -> Result<(), ProfileError> {
         for name in DIRECTORIES {
             self.policy.create_dir(&target.join(name))?;
         }
@@ -106,10 +131,6 @@ impl Profiles<'_> {
         if env_file.is_file() {
             fs::set_permissions(&env_file, Permissions::from_mode(0o600))
                 .map_err(HomeError::io("protect", &env_file))?;
-        }
-        if !new.bundled_skills {
-            let marker = target.join(".no-bundled-skills");
-            fs::write(&marker, "").map_err(HomeError::io("write", &marker))?;
         }
         write_default_soul(target, self.policy)?;
         Ok(())

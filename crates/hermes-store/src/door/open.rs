@@ -169,6 +169,15 @@ impl Database {
             .map_err(|e| self.named(e))
     }
 
+    /// Replaces the whole content by that of another file, in one transaction that
+    /// others on this file see as any other change. The source must be at rest.
+    pub fn restore_from(&mut self, source: &Path) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        self.connection
+            .restore(MAIN_DB, source, None::<fn(rusqlite::backup::Progress)>)
+            .map_err(|e| StoreError::from(e).in_file(&path))
+    }
+
     /// `quick_check`: structure, not content; full-text indexes aside. An error lists
     /// what is wrong.
     pub fn quick_check(&self) -> Result<(), StoreError> {

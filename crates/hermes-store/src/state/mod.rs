@@ -9,6 +9,7 @@ mod compression;
 mod delete;
 mod export;
 mod handoff;
+mod insights;
 mod lineage;
 mod list;
 mod messages;
@@ -30,6 +31,7 @@ use hermes_types::SessionId;
 use rusqlite::{Connection, Row, Transaction};
 
 pub use delete::{Deleted, Prune, remove_session_files};
+pub use insights::SessionFigures;
 pub use list::{ListFilter, ListOrder, ListedSession};
 pub use messages::{NewMessage, StoredMessage};
 pub use on_start::Retention;

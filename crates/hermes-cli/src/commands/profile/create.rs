@@ -1,14 +1,13 @@
 //! `hermes profile create`.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use hermes_home::profile::{Contents, NewProfile};
-use hermes_store::{Access, Database, PRAGMAS, StoreError};
 use hermes_types::ProfileName;
 
 use super::{alias, describe, profiles};
+use crate::archive::copy_database;
 use crate::{CommandError, Context, Exit, Out};
 
 #[derive(clap::Args, Debug)]
@@ -95,15 +94,4 @@ pub(super) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         )?;
     }
     Ok(Exit::SUCCESS)
-}
-
-/// Files that end in `.db` and are no database are copied as they are.
-fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
-    let copied = Database::open_if_there(from, &PRAGMAS, Access::ReadOnly)
-        .and_then(|database| database.map(|database| database.copy_to(to)).transpose());
-    match copied {
-        Ok(Some(())) => Ok(()),
-        Ok(None) | Err(StoreError::NotADatabase { .. }) => fs::copy(from, to).map(|_| ()),
-        Err(error) => Err(io::Error::other(error)),
-    }
 }

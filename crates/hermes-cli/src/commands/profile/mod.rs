@@ -4,7 +4,9 @@ mod alias;
 mod create;
 mod delete;
 mod describe;
+mod export;
 mod facts;
+mod import;
 mod rename;
 mod show;
 
@@ -17,7 +19,7 @@ use hermes_types::ProfileName;
 use super::not_built;
 use crate::{CommandError, Context, Exit, Out};
 
-pub(super) use facts::{Facts, Gateway};
+pub(super) use facts::{Facts, Gateway, count_skills};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -72,10 +74,10 @@ enum Action {
         #[arg(value_name = "PROFILE")]
         name: String,
     },
-    #[command(hide = true, disable_help_flag = true)]
-    Export(Words),
-    #[command(hide = true, disable_help_flag = true)]
-    Import(Words),
+    /// Write a profile into one file, without its keys
+    Export(export::Args),
+    /// Make a profile of such a file
+    Import(import::Args),
     #[command(hide = true, disable_help_flag = true)]
     Install(Words),
     #[command(hide = true, disable_help_flag = true)]
@@ -101,8 +103,8 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         Some(Action::Describe(args)) => describe::run(args, context, out),
         Some(Action::Alias(args)) => alias::run(&args, context, out),
         Some(Action::Rename { old, new }) => rename::run(&old, &new, context, out),
-        Some(Action::Export(_)) => Err(not_built("profile export")),
-        Some(Action::Import(_)) => Err(not_built("profile import")),
+        Some(Action::Export(args)) => export::run(&args, context, out),
+        Some(Action::Import(args)) => import::run(&args, context, out),
         Some(Action::Install(_)) => Err(not_built("profile install")),
         Some(Action::Update(_)) => Err(not_built("profile update")),
     }
@@ -121,6 +123,11 @@ fn use_profile(name: &str, context: &Context, out: &mut Out) -> Result<Exit, Com
         out.line(&format!("Switched to: {name}"))?;
     }
     Ok(Exit::SUCCESS)
+}
+
+/// The command of its own that a profile has after it came from a file.
+pub(super) fn make_command(name: &ProfileName, context: &Context) -> Result<(), CommandError> {
+    alias::create(name, name, context).map(|_| ())
 }
 
 fn profiles(context: &Context) -> Profiles<'_> {

@@ -60,67 +60,67 @@ const PLATFORMS: &[(&str, &str)] = &[
 ];
 
 #[derive(Debug, Serialize)]
-pub(super) struct Status {
-    pub(super) profile: String,
-    pub(super) home: String,
-    pub(super) version: &'static str,
-    pub(super) config_file: bool,
-    pub(super) env_file: bool,
-    pub(super) model: Option<String>,
-    pub(super) provider: Option<String>,
-    pub(super) endpoint: Option<Endpoint>,
-    pub(super) keys: Vec<Key>,
-    pub(super) terminal: Terminal,
-    pub(super) platforms: Vec<Platform>,
-    pub(super) gateway: Gateway,
-    pub(super) jobs: Jobs,
-    pub(super) sessions: Sessions,
+pub(crate) struct Status {
+    pub(crate) profile: String,
+    pub(crate) home: String,
+    pub(crate) version: &'static str,
+    pub(crate) config_file: bool,
+    pub(crate) env_file: bool,
+    pub(crate) model: Option<String>,
+    pub(crate) provider: Option<String>,
+    pub(crate) endpoint: Option<Endpoint>,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) terminal: Terminal,
+    pub(crate) platforms: Vec<Platform>,
+    pub(crate) gateway: Gateway,
+    pub(crate) jobs: Jobs,
+    pub(crate) sessions: Sessions,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Endpoint {
-    pub(super) url: String,
+pub(crate) struct Endpoint {
+    pub(crate) url: String,
     /// Only with `--deep`.
-    pub(super) status: Option<u16>,
-    pub(super) error: Option<String>,
+    pub(crate) status: Option<u16>,
+    pub(crate) error: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Key {
-    pub(super) name: String,
-    pub(super) masked: Option<String>,
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) masked: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Terminal {
-    pub(super) backend: String,
-    pub(super) details: Vec<(&'static str, String)>,
-    pub(super) sudo: bool,
+pub(crate) struct Terminal {
+    pub(crate) backend: String,
+    pub(crate) details: Vec<(&'static str, String)>,
+    pub(crate) sudo: bool,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Platform {
-    pub(super) name: &'static str,
-    pub(super) configured: bool,
-    pub(super) home_channel: Option<String>,
+pub(crate) struct Platform {
+    pub(crate) name: &'static str,
+    pub(crate) configured: bool,
+    pub(crate) home_channel: Option<String>,
 }
 
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Jobs {
-    pub(super) active: usize,
-    pub(super) total: usize,
+pub(crate) struct Jobs {
+    pub(crate) active: usize,
+    pub(crate) total: usize,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     /// Conversations that the gateway keeps open.
-    pub(super) active: usize,
+    pub(crate) active: usize,
     /// `None` when the database cannot be read; the doctor says why.
-    pub(super) stored: Option<i64>,
+    pub(crate) stored: Option<i64>,
 }
 
 impl Status {
-    pub(super) fn gather(context: &Context, config: &Config, deep: bool) -> Self {
+    pub(crate) fn gather(context: &Context, config: &Config, deep: bool) -> Self {
         let home = &context.home;
         let environment = config.environment();
         let text = |key: &str| match config.get(key) {
@@ -179,7 +179,7 @@ impl Status {
     }
 
     /// Leaves nothing in that is a secret or tells where something is.
-    pub(super) fn hide_secrets(&mut self) {
+    pub(crate) fn hide_secrets(&mut self) {
         for key in &mut self.keys {
             if let Some(masked) = &mut key.masked {
                 "***".clone_into(masked);

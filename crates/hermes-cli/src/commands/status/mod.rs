@@ -7,7 +7,7 @@ use std::io::Write;
 
 use crate::{CommandError, Context, Exit, Out};
 
-use gather::Status;
+pub(super) use gather::Status;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
