@@ -35,6 +35,24 @@ pub fn run(words: Vec<OsString>, environment: Environment, clock: Clock) -> Exit
     }
 }
 
+/// The same within a running program, with output that somebody captures: what
+/// went wrong is part of it.
+pub(crate) fn run_captured(
+    words: Vec<OsString>,
+    environment: Environment,
+    clock: Clock,
+    out: &mut Out,
+) {
+    let done = parse(words, out).and_then(|parsed| match parsed {
+        Parsed::Answered(exit) => Ok(exit),
+        Parsed::Call(cli) => dispatch(*cli, environment, clock, out),
+    });
+    let _ = out.finish();
+    if let Err(error) = done {
+        command_error::report(&error, out);
+    }
+}
+
 enum Parsed {
     /// Help or a usage error, already printed.
     Answered(Exit),

@@ -14,6 +14,7 @@ mod endpoint;
 pub mod error;
 mod fallback;
 mod keys;
+mod listing;
 mod local;
 pub mod metadata;
 mod model;
@@ -31,6 +32,7 @@ pub use auxiliary::Auxiliary;
 pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
 pub use fallback::FallbackChain;
 pub use keys::{KeyVerdict, Keys};
+pub use listing::{ListedModel, Listing, cached_models};
 pub use local::{LocalServer, find_local_servers, find_servers_at};
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,

@@ -91,6 +91,14 @@ impl Models {
         &self.http
     }
 
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }

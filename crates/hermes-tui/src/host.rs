@@ -43,6 +43,14 @@ pub struct Switch {
     pub then: Then,
 }
 
+/// Something that nobody typed.
+pub enum Incoming {
+    /// For the model, as if the user had sent it.
+    Message(String),
+    /// For the user.
+    Remark(String),
+}
+
 /// What follows a switch.
 pub enum Then {
     Nothing,
@@ -67,9 +75,9 @@ pub trait Host {
     /// The other half are remarks for the person.
     fn prepare(&mut self, content: Content) -> LocalBoxFuture<'_, (Content, Vec<String>)>;
 
-    /// Resolves with a message that came up by itself. Dropped and called again at
-    /// will, it must lose nothing.
-    fn incoming(&mut self) -> LocalBoxFuture<'_, String>;
+    /// Resolves with something that came up by itself; messages only while `idle`.
+    /// Dropped and called again at will, it must lose nothing.
+    fn incoming(&mut self, idle: bool) -> LocalBoxFuture<'_, Incoming>;
 
     /// Lets the user edit a text; blocks.
     fn edit(&mut self, draft: &str) -> Result<String, String>;

@@ -12,7 +12,7 @@ use hermes_types::{Content, Interrupt, SessionId, TurnEvent};
 use ratatui::text::Line;
 
 use crate::app::{App, Effect};
-use crate::host::{Chat, Host, Outcome, Switch, Then};
+use crate::host::{Chat, Host, Incoming, Outcome, Switch, Then};
 use crate::paint::Painter;
 use crate::terminal::RawTerminal;
 
@@ -134,8 +134,7 @@ struct Screen<'h> {
 enum Woken {
     Terminal(Option<io::Result<Event>>),
     Turn(Option<TurnEvent>),
-    /// A message that came up by itself.
-    Message(String),
+    Incoming(Incoming),
     Tick,
     Signal,
 }
@@ -154,20 +153,24 @@ impl Screen<'_> {
             } else {
                 TICK
             };
+            let idle = !self.app.is_working();
             let woken = tokio::select! {
                 biased;
                 event = input.next() => Woken::Terminal(event),
                 _ = terminate.recv() => Woken::Signal,
                 _ = hang_up.recv() => Woken::Signal,
                 event = self.chat.events.recv() => Woken::Turn(event),
-                text = self.host.incoming(), if !self.app.is_working() => Woken::Message(text),
+                news = self.host.incoming(idle) => Woken::Incoming(news),
                 () = tokio::time::sleep(until_tick), if dirty || animated => Woken::Tick,
             };
             let effects = match woken {
                 Woken::Terminal(Some(Ok(event))) => {
                     terminal_event(&mut self.app, &mut self.painter, event)
                 }
-                Woken::Message(text) => self.app.submit_text(&text, Instant::now()),
+                Woken::Incoming(Incoming::Message(text)) => {
+                    self.app.submit_text(&text, Instant::now())
+                }
+                Woken::Incoming(Incoming::Remark(text)) => self.app.remark(&text),
                 Woken::Terminal(_) | Woken::Signal => {
                     self.leaving = true;
                     Vec::new()

@@ -1,6 +1,6 @@
 //! A yes-or-no question before something is gone for good.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, Write};
 
 use crate::{CommandError, Out};
 
@@ -10,7 +10,7 @@ pub(crate) fn confirm(question: &str, yes: bool, out: &mut Out) -> Result<bool, 
     if yes {
         return Ok(true);
     }
-    if !io::stdin().is_terminal() {
+    if !out.is_attended() {
         return Ok(false);
     }
     write!(out, "{question} [y/N] ")?;

@@ -23,10 +23,12 @@ mod insights;
 mod kanban;
 mod logs;
 mod memory;
+pub(crate) mod model;
 mod profile;
 mod prompt_size;
 mod sandbox;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 mod skills;
 mod status;
 mod tools;
@@ -52,7 +54,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "lsp",
     "mcp",
     "migrate",
-    "model",
     "pairing",
     "plugins",
     "portal",
@@ -61,7 +62,6 @@ pub(crate) const NOT_BUILT: &[&str] = &[
     "secrets",
     "security",
     "send",
-    "setup",
     "slack",
     "uninstall",
     "update",
@@ -84,7 +84,13 @@ pub(crate) enum Verb {
     Config(config::Args),
 
     /// Tasks on boards, and the workers that do them
-    Kanban(kanban::Args),
+    Kanban(Box<kanban::Args>),
+
+    /// Choose the model that answers
+    Model(model::Args),
+
+    /// Decide what must be decided before the first chat
+    Setup(setup::Args),
 
     /// Show, filter and follow the log files
     Logs(logs::Args),
@@ -192,7 +198,9 @@ pub(crate) fn run(
         Some(Verb::Auth(args)) => auth::run(args, context, out),
         Some(Verb::Fallback(args)) => fallback::run(args, context, out),
         Some(Verb::Config(args)) => config::run(args, context, out),
-        Some(Verb::Kanban(args)) => kanban::run(args, context, out),
+        Some(Verb::Kanban(args)) => kanban::run(*args, context, out),
+        Some(Verb::Model(args)) => model::run(&args, context, out),
+        Some(Verb::Setup(args)) => setup::run(&args, context, out),
         Some(Verb::Logs(args)) => logs::run(args, context, out),
         Some(Verb::Sessions(args)) => sessions::run(args, context, out),
         Some(Verb::Profile(args)) => profile::run(args, context, out),

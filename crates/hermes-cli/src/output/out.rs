@@ -17,6 +17,8 @@ pub struct Out {
     stderr: Box<dyn Write + Send>,
     reader_is_gone: bool,
     stdout_is_terminal: bool,
+    /// Whether a person can be asked through stdin.
+    attended: bool,
     stdout_style: Style,
     stderr_style: Style,
     width: usize,
@@ -45,6 +47,7 @@ impl Out {
             stderr: Box::new(io::stderr()),
             reader_is_gone: false,
             stdout_is_terminal,
+            attended: io::stdin().is_terminal(),
             stdout_style: Style {
                 enabled: stdout_is_terminal && !plain,
             },
@@ -69,6 +72,7 @@ impl Out {
             stderr,
             reader_is_gone: false,
             stdout_is_terminal: false,
+            attended: false,
             stdout_style: Style::default(),
             stderr_style: Style::default(),
             width,
@@ -82,6 +86,11 @@ impl Out {
 
     pub fn is_terminal(&self) -> bool {
         self.stdout_is_terminal
+    }
+
+    /// Whether a question would reach a person. Never for captured output.
+    pub fn is_attended(&self) -> bool {
+        self.attended
     }
 
     pub fn style(&self) -> Style {

@@ -1,6 +1,5 @@
 //! What a conversation would send first, without sending it.
 
-use hermes_tools::approval::Occasion;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use hermes_agent::build::{Parts, Place, Wishes, build};
 use hermes_agent::demo::DemoModel;
 use hermes_agent::prompt::Composed;
 use hermes_tools::StateHandle;
+use hermes_tools::approval::Occasion;
 use hermes_types::SessionId;
 use serde_json::json;
 
@@ -38,13 +38,7 @@ pub(crate) fn measure(
             )
         })
         .unwrap_or_default();
-    let here = sandbox::place(
-        context,
-        cwd,
-        Occasion::Worker,
-        false,
-        std::sync::Arc::new(|_| {}),
-    )?;
+    let here = sandbox::place(context, cwd, Occasion::Worker, false, Arc::new(drop))?;
     let built = build(
         place,
         &wishes,

@@ -8,7 +8,7 @@ use hermes_sandbox::docker::{HostUser, Notify};
 use hermes_sandbox::settings::{Backend, FrontEnd};
 use hermes_sandbox::{Sandbox, SandboxPath, Sandboxes, SandboxesPlan};
 use hermes_tools::Registry;
-use hermes_tools::approval::{ApprovalGate, ApprovalPolicy, ConfigAllowlist, Occasion, Yolo};
+use hermes_tools::approval::{ApprovalGate, ApprovalPolicy, ConfigAllowlist, Gate, Occasion, Yolo};
 use hermes_tools::builtin::files::{
     FileLimits, FilePolicy, SandboxWorkspace, Workspace, add_file_tools,
 };
@@ -25,6 +25,8 @@ const SHARED: &str = "default";
 pub(crate) struct Place {
     pub(crate) sandboxes: Arc<Sandboxes>,
     pub(crate) sandbox: Arc<Sandbox>,
+    /// Decides about commands, and remembers what was approved for a session.
+    pub(crate) gate: Arc<ApprovalGate>,
     /// Whether dangerous commands run without a question.
     pub(crate) yolo: Yolo,
     pub(super) tools: Registry,
@@ -59,10 +61,18 @@ pub(crate) fn place(
     let allowlist =
         ConfigAllowlist::read(context.home.clone(), context.environment.clone(), config)?;
     let policy = ApprovalPolicy::read(config, occasion)?;
-    let gate = ApprovalGate::new(policy, Arc::new(allowlist), None, yolo.clone());
+    let gate = Arc::new(ApprovalGate::new(
+        policy,
+        Arc::new(allowlist),
+        None,
+        yolo.clone(),
+    ));
     let mut tools = Registry::new();
     tools
-        .add(TerminalTool::new(Arc::clone(&sandboxes), Arc::new(gate)))
+        .add(TerminalTool::new(
+            Arc::clone(&sandboxes),
+            Arc::clone(&gate) as Arc<dyn Gate>,
+        ))
         .add(ProcessTool::new(Arc::clone(&sandboxes)));
     let workspace: Arc<dyn Workspace> = Arc::new(SandboxWorkspace::new(Arc::clone(&sandbox)));
     add_file_tools(
@@ -82,6 +92,7 @@ pub(crate) fn place(
     Ok(Place {
         sandboxes,
         sandbox,
+        gate,
         yolo,
         tools,
         surroundings,

@@ -15,7 +15,7 @@ pub struct NamedEndpoint {
 
 impl NamedEndpoint {
     /// All of them; those without an address are settings of a known provider.
-    pub(super) fn all(config: &Value) -> Vec<Self> {
+    pub fn all(config: &Value) -> Vec<Self> {
         let mut out = Vec::new();
         for (id, tree) in config
             .get("providers")

@@ -288,6 +288,11 @@ pub(super) fn submit(app: &mut App, text: String, now: Instant) -> Vec<Effect> {
     if let Some((name, arguments)) = slash::split(&shown) {
         return commands::run(app, name, arguments, now);
     }
+    send(app, shown, now)
+}
+
+/// A message: no command, nothing for the history.
+pub(super) fn send(app: &mut App, shown: String, now: Instant) -> Vec<Effect> {
     let message = unfold(app, &shown);
     if app.is_working() {
         return while_working(app, message);

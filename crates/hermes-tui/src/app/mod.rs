@@ -227,6 +227,10 @@ impl App {
         self.picker = Some(picker);
     }
 
+    pub fn is_picking(&self) -> bool {
+        self.picker.is_some()
+    }
+
     /// Puts text into the input, for a person to look at before it is sent.
     pub fn draft(&mut self, text: &str) {
         self.running_command = None;
@@ -236,7 +240,7 @@ impl App {
     /// A message that comes from elsewhere than the keyboard.
     pub fn submit_text(&mut self, text: &str, now: Instant) -> Vec<Effect> {
         self.running_command = None;
-        keys::submit(self, text.to_owned(), now)
+        keys::send(self, text.trim().to_owned(), now)
     }
 
     /// Something that people should know, beside the conversation.

@@ -39,6 +39,18 @@ impl Picker {
         }
     }
 
+    /// What can be chosen: value and description.
+    pub fn choices(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.items
+            .iter()
+            .map(|item| (item.value.as_str(), item.label.as_str()))
+    }
+
+    /// The command that what is chosen goes to.
+    pub fn command(&self) -> &'static str {
+        self.command
+    }
+
     /// Best matches first; in the given order without a filter.
     fn matches(&self) -> Vec<&PickItem> {
         if self.filter.is_empty() {

@@ -388,7 +388,7 @@ fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {
     }
     if !app.queue.is_empty() {
         let next = std::mem::take(&mut app.queue).join("\n");
-        effects.extend(super::keys::submit(app, next, now));
+        effects.extend(super::keys::send(app, next, now));
     }
     effects
 }

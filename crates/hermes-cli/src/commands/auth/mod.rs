@@ -2,6 +2,8 @@
 
 mod prompt;
 
+pub(crate) use prompt::hidden;
+
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -139,7 +141,7 @@ impl<'a> Keys<'a> {
         let spec = self.spec(provider)?;
         let key = match key {
             Some(key) => key,
-            None => prompt::hidden(&format!("API key for {} (not shown):", spec.name), out)?,
+            None => hidden(&format!("API key for {} (not shown):", spec.name), out)?,
         };
         let added = add_key(
             &self.file,

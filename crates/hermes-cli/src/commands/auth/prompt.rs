@@ -8,7 +8,7 @@ use crate::{CommandError, Out};
 
 /// Reads one line. On a terminal nothing of it is shown; otherwise it is read from
 /// a pipe, so that a password manager can hand it over.
-pub(super) fn hidden(question: &str, out: &mut Out) -> Result<String, CommandError> {
+pub(crate) fn hidden(question: &str, out: &mut Out) -> Result<String, CommandError> {
     let stdin = io::stdin();
     let _echo = if stdin.is_terminal() {
         out.stderr_line(question);

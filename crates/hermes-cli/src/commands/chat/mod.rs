@@ -1,7 +1,8 @@
-//! `hermes chat`, and `-z`: conversations that run to their end by themselves.
-//! The interactive ones live in `hermes-tui`.
+//! `hermes chat`, and `-z`: conversations, those that run to their end by
+//! themselves and those with a person.
 
 mod input;
+mod interactive;
 mod oneshot;
 mod resume;
 mod run;
@@ -58,7 +59,13 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
     };
     let Some(query) = query else {
         if args.query.is_none() && std::io::stdin().is_terminal() {
-            return Err(super::not_built("chat` without `-q"));
+            let start = interactive::Start {
+                options,
+                max_turns: args.max_turns,
+                source: args.source,
+                verbose: args.verbose,
+            };
+            return interactive::run(start, context, out);
         }
         return Err(
             CommandError::usage("there is nothing to ask: the input is empty")

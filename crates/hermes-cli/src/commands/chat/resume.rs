@@ -57,15 +57,20 @@ pub(super) async fn find(
 }
 
 impl Found {
-    pub(super) fn announce(&self, out: &mut Out) {
+    /// What is going on again.
+    pub(super) fn sentence(&self) -> String {
         let title = self
             .title
             .as_deref()
             .map(|title| format!(" \"{title}\""))
             .unwrap_or_default();
-        out.stderr_line(&format!(
+        format!(
             "resumed session {}{title} ({} messages)",
             self.id, self.messages
-        ));
+        )
+    }
+
+    pub(super) fn announce(&self, out: &mut Out) {
+        out.stderr_line(&self.sentence());
     }
 }

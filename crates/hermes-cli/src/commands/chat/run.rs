@@ -77,7 +77,13 @@ async fn talk(
         context,
         &selection(&call.options),
         state,
-        wishes(&call, context, &cwd),
+        wishes(
+            &call.options,
+            call.max_turns,
+            call.source.as_deref(),
+            context,
+            &cwd,
+        ),
         place(
             context,
             &cwd,
@@ -139,7 +145,7 @@ async fn talk(
     wired.place.sandboxes.close().await;
     notices.tell(screen.out());
     let counts = match call.how {
-        How::Lines { .. } => counts(&wired, &outcome.session).await,
+        How::Lines { .. } => counts(&wired.state, &outcome.session).await,
         _ => None,
     };
     screen.end(&outcome, context, counts)?;
@@ -175,24 +181,34 @@ fn directory(worktree: Option<&Worktree>, found: Option<&Found>) -> Result<PathB
     if let Some(cwd) = found.and_then(|found| found.cwd.clone()) {
         return Ok(cwd);
     }
+    current_directory()
+}
+
+pub(super) fn current_directory() -> Result<PathBuf, CommandError> {
     std::env::current_dir().map_err(|error| {
         CommandError::user(format!("the current directory cannot be used: {error}"))
     })
 }
 
-fn wishes(call: &Call, context: &Context, cwd: &Path) -> Wishes {
+pub(super) fn wishes(
+    options: &RunOptions,
+    max_turns: Option<u32>,
+    source: Option<&str>,
+    context: &Context,
+    cwd: &Path,
+) -> Wishes {
     Wishes {
-        source: call.source.clone().unwrap_or_else(|| "cli".to_owned()),
-        toolsets: call.options.toolsets.as_ref().map(|names| {
+        source: source.unwrap_or("cli").to_owned(),
+        toolsets: options.toolsets.as_ref().map(|names| {
             names
                 .split(',')
                 .map(|name| name.trim().to_owned())
                 .filter(|name| !name.is_empty())
                 .collect()
         }),
-        max_turns: call.max_turns,
-        ignore_rules: call.options.ignore_rules,
-        pass_session_id: call.options.pass_session_id,
+        max_turns,
+        ignore_rules: options.ignore_rules,
+        pass_session_id: options.pass_session_id,
         kanban: context
             .environment
             .get_non_empty(hermes_kanban::env::TASK)
@@ -202,7 +218,7 @@ fn wishes(call: &Call, context: &Context, cwd: &Path) -> Wishes {
 }
 
 /// `-s`: the texts of these skills stand in front of the conversation.
-fn preload(wired: &mut Wired, names: &[String]) -> Result<(), CommandError> {
+pub(super) fn preload(wired: &mut Wired, names: &[String]) -> Result<(), CommandError> {
     let names: Vec<String> = names
         .iter()
         .flat_map(|list| list.split(','))
@@ -325,10 +341,10 @@ fn grace(context: &Context) -> Duration {
         .unwrap_or(DEFAULT_GRACE)
 }
 
-async fn counts(wired: &Wired, session: &SessionId) -> Option<Counts> {
+/// What the exit summary says about a session; `None` when it has no row.
+pub(super) async fn counts(state: &StateHandle, session: &SessionId) -> Option<Counts> {
     let id = session.clone();
-    wired
-        .state
+    state
         .run(move |database| {
             let user = database
                 .messages(&id)?

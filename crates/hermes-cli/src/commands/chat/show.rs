@@ -113,7 +113,13 @@ impl<'a> Screen<'a> {
                     )?;
                 }
                 if let Some(counts) = counts {
-                    self.summary(&outcome.session, context, &counts)?;
+                    summary(
+                        self.out,
+                        &outcome.session,
+                        context,
+                        &counts,
+                        self.started.elapsed(),
+                    )?;
                 }
                 self.out.flush()
             }
@@ -130,34 +136,36 @@ impl<'a> Screen<'a> {
         }
         self.out.flush()
     }
+}
 
-    fn summary(
-        &mut self,
-        session: &SessionId,
-        context: &Context,
-        counts: &Counts,
-    ) -> io::Result<()> {
-        let profile = match context.home.profile_name().as_str() {
-            "default" | "custom" => String::new(),
-            name => format!(" -p {name}"),
-        };
-        writeln!(self.out, "Resume this session with:")?;
-        writeln!(self.out, "  hermes --resume {session}{profile}")?;
-        if let Some(title) = &counts.title {
-            writeln!(self.out, "  hermes -c \"{title}\"{profile}")?;
-        }
-        writeln!(self.out)?;
-        writeln!(self.out, "Session:   {session}")?;
-        if let Some(title) = &counts.title {
-            writeln!(self.out, "Title:     {title}")?;
-        }
-        writeln!(self.out, "Duration:  {}", spoken(self.started.elapsed()))?;
-        writeln!(
-            self.out,
-            "Messages:  {} ({} user, {} tool calls)",
-            counts.messages, counts.user, counts.calls
-        )
+/// How to come back to a session, and what it came to.
+pub(super) fn summary(
+    out: &mut Out,
+    session: &SessionId,
+    context: &Context,
+    counts: &Counts,
+    elapsed: Duration,
+) -> io::Result<()> {
+    let profile = match context.home.profile_name().as_str() {
+        "default" | "custom" => String::new(),
+        name => format!(" -p {name}"),
+    };
+    writeln!(out, "Resume this session with:")?;
+    writeln!(out, "  hermes --resume {session}{profile}")?;
+    if let Some(title) = &counts.title {
+        writeln!(out, "  hermes -c \"{title}\"{profile}")?;
     }
+    writeln!(out)?;
+    writeln!(out, "Session:   {session}")?;
+    if let Some(title) = &counts.title {
+        writeln!(out, "Title:     {title}")?;
+    }
+    writeln!(out, "Duration:  {}", spoken(elapsed))?;
+    writeln!(
+        out,
+        "Messages:  {} ({} user, {} tool calls)",
+        counts.messages, counts.user, counts.calls
+    )
 }
 
 /// What the exit summary counts.

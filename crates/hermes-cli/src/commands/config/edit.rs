@@ -21,6 +21,10 @@ pub(super) fn run(context: &Context, out: &mut Out) -> Result<Exit, CommandError
         writeln!(out, "{}", file.display())?;
         return Ok(Exit::SUCCESS);
     };
+    if !out.is_attended() {
+        return Err(CommandError::user("an editor needs a terminal of its own")
+            .hint("`hermes config set KEY VALUE` changes one setting"));
+    }
     out.finish()?;
     let code = editor::open(&program, &file)?;
     if code != 0 {

@@ -1,7 +1,7 @@
 //! `hermes sessions browse`: a numbered list to choose from. A number goes on
 //! with that session, text narrows the list, an empty line leaves.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
-    if !io::stdin().is_terminal() {
+    if !out.is_attended() {
         return Err(CommandError::user(
             "`hermes sessions browse` asks questions and needs a terminal",
         )

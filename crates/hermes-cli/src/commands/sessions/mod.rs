@@ -11,6 +11,8 @@ mod list;
 mod search;
 mod show;
 mod text;
+
+pub(crate) use text::ago;
 mod upkeep;
 
 use std::time::Duration;

@@ -11,7 +11,7 @@ const HOUR: f64 = 60.0 * MINUTE;
 const DAY: f64 = 24.0 * HOUR;
 
 /// `just now`, `5m ago`, `3h ago`, `yesterday`, `4d ago`, or the local date.
-pub(super) fn ago(then: f64, clock: &Clock) -> String {
+pub(crate) fn ago(then: f64, clock: &Clock) -> String {
     let age = clock.unix_seconds() - then;
     if age < MINUTE {
         "just now".to_owned()

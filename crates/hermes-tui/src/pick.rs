@@ -1,0 +1,70 @@
+//! One question outside of a chat: a list with a filter, an answer, and the
+//! terminal as it was.
+
+use std::io;
+use std::time::Instant;
+
+use crossterm::event::{Event, EventStream};
+use futures_util::StreamExt as _;
+
+use crate::app::{App, Completer, Effect, PickItem, Picker, Preferences, Status};
+use crate::history::History;
+use crate::paint::{Live, Painter};
+use crate::terminal::RawTerminal;
+
+struct NoWords;
+
+impl Completer for NoWords {
+    fn arguments(&self, _: &str) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn directory(&self) -> &std::path::Path {
+        std::path::Path::new(".")
+    }
+
+    fn user_home(&self) -> &std::path::Path {
+        std::path::Path::new(".")
+    }
+}
+
+/// The value of what was chosen; `None` when the person left.
+pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Option<String>> {
+    let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
+    let preferences = Preferences {
+        show_status: false,
+        ..Preferences::default()
+    };
+    let status = Status::new("", "", "");
+    let mut app = App::new(preferences, History::default(), Box::new(NoWords), status);
+    app.resize(width.into(), height.into());
+    app.pick(Picker::new(title, "", items));
+    let _terminal = RawTerminal::enter()?;
+    let mut painter = Painter::new(io::stdout(), width.into());
+    let mut input = EventStream::new();
+    let chosen = loop {
+        let live: Live = app.live(Instant::now());
+        painter.frame(&[], &live)?;
+        let effects = match input.next().await {
+            Some(Ok(Event::Key(key))) => app.key(key, Instant::now()),
+            Some(Ok(Event::Paste(text))) => app.paste(&text),
+            Some(Ok(Event::Resize(width, height))) => {
+                painter.set_width(width.into());
+                app.resize(width.into(), height.into());
+                Vec::new()
+            }
+            Some(Ok(_)) => Vec::new(),
+            Some(Err(error)) => return Err(error),
+            None => break None,
+        };
+        let value = effects.into_iter().find_map(|effect| match effect {
+            Effect::Command { arguments, .. } => Some(arguments),
+            _ => None,
+        });
+        if value.is_some() || !app.is_picking() {
+            break value;
+        }
+    };
+    painter.finish()?;
+    Ok(chosen)
+}
