@@ -8,6 +8,7 @@ mod docker;
 mod fallback;
 mod frame;
 mod kanban;
+mod kills;
 mod knowledge;
 mod layers;
 mod logs;
