@@ -97,6 +97,7 @@ pub(crate) fn sandbox_error(error: SandboxError) -> CommandError {
     match error {
         SandboxError::Config(error) => error.into(),
         SandboxError::Engine(error) => engine_error(error),
+        error @ SandboxError::Ssh(_) => CommandError::new(ErrorKind::Remote, error),
         error @ SandboxError::NotBuilt(_) => CommandError::new(ErrorKind::NotBuilt, error),
     }
 }
