@@ -20,6 +20,7 @@ mod endpoint;
 mod entry;
 mod gateway_process;
 pub mod logging;
+pub mod man;
 pub mod output;
 pub mod reference;
 #[cfg(test)]
