@@ -12,6 +12,7 @@ use hermes_tools::approval::{ApprovalGate, ApprovalPolicy, ConfigAllowlist, Gate
 use hermes_tools::builtin::files::{
     FileLimits, FilePolicy, SandboxWorkspace, Workspace, add_file_tools,
 };
+use hermes_tools::code::{CodeLimits, ExecuteCodeTool};
 use hermes_tools::terminal::{ProcessTool, TerminalTool};
 
 use crate::commands::sandbox_error;
@@ -81,6 +82,13 @@ pub(crate) fn place(
         &Arc::new(file_policy(context, &sandbox)),
         file_limits(context)?,
     );
+    let code = ExecuteCodeTool::new(
+        Arc::clone(&sandboxes),
+        Arc::clone(&gate) as Arc<dyn Gate>,
+        CodeLimits::read(config)?,
+        &tools,
+    );
+    tools.add(code);
     let surroundings = match sandbox.backend() {
         Backend::Local => Surroundings::Host {
             system: hermes_agent::build::system_name(),

@@ -310,7 +310,7 @@ fn a_zip_that_reaches_elsewhere_is_refused_and_leaves_nothing() {
 fn a_damaged_zip_changes_nothing() {
     let scratch = Scratch::new();
     scratch.write("config.yaml", "model:\n  default: before\n");
-    scratch.write("SOUL.md", &"words ".repeat(500));
+    scratch.write("SOUL.md", "words ".repeat(500));
     scratch.ok(["backup", "-o", "b.zip"]);
     let path = scratch.user_home().join("b.zip");
     let mut bytes = fs::read(&path).expect("it is there");

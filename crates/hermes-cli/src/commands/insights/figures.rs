@@ -147,7 +147,8 @@ fn best_streak(days: &BTreeSet<NaiveDate>) -> usize {
 }
 
 fn notable(sessions: &[SessionFigures]) -> Vec<Notable> {
-    let measures: [(Record, fn(&SessionFigures) -> f64); 4] = [
+    type Measure = fn(&SessionFigures) -> f64;
+    let measures: [(Record, Measure); 4] = [
         // A minute at least: shorter ones are no conversation.
         (Record::Longest, |session| {
             session.seconds().filter(|s| *s >= 60.0).unwrap_or(0.0)
@@ -211,7 +212,9 @@ fn tools(
         }
     })?;
     figures.tools = tools.into_iter().collect();
-    figures.tools.sort_by(|a, b| b.1.cmp(&a.1));
+    figures
+        .tools
+        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     figures.skills = skills.into_values().collect();
     figures
         .skills
