@@ -15,8 +15,8 @@ pub enum LockKind {
 /// Held until dropped, or until the process dies in any way.
 #[derive(Debug)]
 pub struct Lock {
-    // Held only for its descriptor: closing it releases the lock.
-    _file: File,
+    // Closing it, and every copy of it, releases the lock.
+    file: File,
 }
 
 impl Lock {
@@ -27,7 +27,7 @@ impl Lock {
             LockKind::Shared => file.lock_shared()?,
             LockKind::Exclusive => file.lock()?,
         }
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// `None` when somebody else holds it.
@@ -38,10 +38,16 @@ impl Lock {
             LockKind::Exclusive => file.try_lock(),
         };
         match outcome {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    /// A copy for a child that inherits it: the lock is held until the child has
+    /// ended too, also when this process dies before it.
+    pub fn for_child(&self) -> io::Result<File> {
+        self.file.try_clone()
     }
 }
 

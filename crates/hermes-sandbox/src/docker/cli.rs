@@ -4,6 +4,7 @@
 //! listings differ while their inspections agree. An error is the client's last
 //! words, never its command line.
 
+use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
@@ -152,7 +153,11 @@ impl CliEngine {
         self.inspect_all(&ids).await
     }
 
-    async fn run_plan(&self, plan: &RunPlan) -> Result<ContainerId, EngineError> {
+    async fn run_plan(
+        &self,
+        plan: &RunPlan,
+        held: Option<File>,
+    ) -> Result<ContainerId, EngineError> {
         let io_error = |error: std::io::Error| EngineError::Unreachable {
             engine: self.name.clone(),
             reason: format!("cannot write the variables for the container: {error}"),
@@ -168,7 +173,15 @@ impl CliEngine {
             Some(file) if argument == ENV_FILE => file.path().as_os_str().to_owned(),
             _ => argument.clone().into(),
         });
-        let mut command = self.command().args(arguments);
+        // The engine finishes what it was asked for whatever becomes of us; so the
+        // client goes on too and keeps the lock that makes others wait for it.
+        let mut command = self
+            .command()
+            .args(arguments)
+            .owner_death(OwnerDeath::LeaveRunning);
+        if let Some(file) = held {
+            command = command.stdin(Input::File(file));
+        }
         for (name, value) in &plan.environment {
             command = command.env(name, value);
         }
@@ -317,8 +330,12 @@ impl Engine for CliEngine {
         async move { Ok(self.inspect_all(&[id.as_str()]).await?.into_iter().next()) }.boxed()
     }
 
-    fn run<'a>(&'a self, plan: &'a RunPlan) -> BoxFuture<'a, Result<ContainerId, EngineError>> {
-        self.run_plan(plan).boxed()
+    fn run<'a>(
+        &'a self,
+        plan: &'a RunPlan,
+        held: Option<File>,
+    ) -> BoxFuture<'a, Result<ContainerId, EngineError>> {
+        self.run_plan(plan, held).boxed()
     }
 
     fn start<'a>(&'a self, id: &'a ContainerId) -> BoxFuture<'a, Result<(), EngineError>> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use hermes_home::Lock;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -189,13 +190,13 @@ impl SharedContainer {
         std::fs::create_dir_all(place.directory()).map_err(unusable)?;
         let (id, name, origin, lease) = match self.plan.life.persist {
             Persist::AcrossProcesses => {
-                let _creating = lease::creation(place).await.map_err(unusable)?;
-                let (id, name, origin) = self.find_or_create().await?;
+                let creating = lease::creation(place).await.map_err(unusable)?;
+                let (id, name, origin) = self.find_or_create(&creating).await?;
                 let lease = Lease::share(place.lease()).await.map_err(unusable)?;
                 (id, name, origin, lease)
             }
             Persist::WithProcess => {
-                let created = create(&self.host, &self.plan).await?;
+                let created = create(&self.host, &self.plan, None).await?;
                 let path = place.private_lease(&created.name);
                 let lease = Lease::share(path).await.map_err(unusable)?;
                 (created.id, created.name, Origin::Made, lease)
@@ -218,7 +219,10 @@ impl SharedContainer {
     }
 
     /// Under `create.lock`.
-    async fn find_or_create(&self) -> Result<(ContainerId, String, Origin), DockerError> {
+    async fn find_or_create(
+        &self,
+        creating: &Lock,
+    ) -> Result<(ContainerId, String, Origin), DockerError> {
         let found = self.probe().await?;
         let origin = match &found {
             Some(found) if found.state == State::Running => Origin::Running,
@@ -239,7 +243,7 @@ impl SharedContainer {
         if let Some(container) = candidate {
             return Ok((container.id, container.name, origin));
         }
-        let created = create(&self.host, &self.plan).await?;
+        let created = create(&self.host, &self.plan, Some(creating)).await?;
         StateFile::of(&created.id, &self.plan, self.host.clock()).save(&self.plan.whose.place);
         Ok((created.id, created.name, Origin::Made))
     }

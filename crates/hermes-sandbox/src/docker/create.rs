@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use hermes_home::{FileMode, write_atomic};
+use hermes_home::{FileMode, Lock, write_atomic};
 
 use super::arguments::{EngineFacts, RunInput, run_plan, workspace_is_covered};
 use super::container::Plan;
@@ -21,7 +21,12 @@ pub(crate) struct Created {
     pub(crate) name: String,
 }
 
-pub(crate) async fn create(host: &DockerHost, plan: &Plan) -> Result<Created, DockerError> {
+/// `lock` makes others wait for a creation that we did not live to see.
+pub(crate) async fn create(
+    host: &DockerHost,
+    plan: &Plan,
+    lock: Option<&Lock>,
+) -> Result<Created, DockerError> {
     make_directories(plan)?;
     let engine = host.engine().as_ref();
     let entrypoint = engine.entrypoint(&plan.settings.image).await.ok().flatten();
@@ -46,7 +51,8 @@ pub(crate) async fn create(host: &DockerHost, plan: &Plan) -> Result<Created, Do
             name: format!("hermes-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]),
         };
         let run = run_plan(&input);
-        let error = match engine.run(&run).await {
+        let held = lock.and_then(|lock| lock.for_child().ok());
+        let error = match engine.run(&run, held).await {
             Ok(id) => return Ok(Created { id, name: run.name }),
             Err(error) => error,
         };

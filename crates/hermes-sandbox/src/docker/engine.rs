@@ -7,6 +7,7 @@
 //! of a container is a state, not an error.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -209,7 +210,13 @@ pub trait Engine: Send + Sync + 'static {
         id: &'a ContainerId,
     ) -> BoxFuture<'a, Result<Option<Container>, EngineError>>;
 
-    fn run<'a>(&'a self, plan: &'a RunPlan) -> BoxFuture<'a, Result<ContainerId, EngineError>>;
+    /// Once begun, a creation is finished also when this process dies; until then
+    /// it keeps `held` open.
+    fn run<'a>(
+        &'a self,
+        plan: &'a RunPlan,
+        held: Option<File>,
+    ) -> BoxFuture<'a, Result<ContainerId, EngineError>>;
 
     fn start<'a>(&'a self, id: &'a ContainerId) -> BoxFuture<'a, Result<(), EngineError>>;
 

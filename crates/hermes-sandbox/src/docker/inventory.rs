@@ -220,14 +220,14 @@ impl Inventory<'_> {
             source,
         };
         std::fs::create_dir_all(place.directory()).map_err(unusable)?;
-        let _creating = lease::creation(place).await.map_err(unusable)?;
+        let creating = lease::creation(place).await.map_err(unusable)?;
         let shared = self.plan.whose.identity.shared();
         for container in self.host.engine().list(&shared).await? {
             if self.plan.whose.owns(&container) {
                 self.remove(&container, leased).await?;
             }
         }
-        let created = create(self.host, self.plan).await?;
+        let created = create(self.host, self.plan, Some(&creating)).await?;
         StateFile::of(&created.id, self.plan, self.host.clock()).save(place);
         Ok(created.id)
     }

@@ -2,6 +2,7 @@
 //! and opening execs cost a daemon's answer instead of a client program.
 //! Everything else goes through the client.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
@@ -239,8 +240,12 @@ impl Engine for SocketEngine {
         self.inspect_one(id).boxed()
     }
 
-    fn run<'a>(&'a self, plan: &'a RunPlan) -> BoxFuture<'a, Result<ContainerId, EngineError>> {
-        self.client.run(plan)
+    fn run<'a>(
+        &'a self,
+        plan: &'a RunPlan,
+        held: Option<File>,
+    ) -> BoxFuture<'a, Result<ContainerId, EngineError>> {
+        self.client.run(plan, held)
     }
 
     fn start<'a>(&'a self, id: &'a ContainerId) -> BoxFuture<'a, Result<(), EngineError>> {

@@ -40,6 +40,24 @@ fn docker_an_owner_killed_at_any_moment_leaks_and_doubles_nothing() {
 }
 
 #[test]
+fn docker_a_creation_whose_owner_died_is_waited_for_and_adopted() {
+    let Some(world) = world(BASH) else { return };
+    // A slow engine: the owner dies while its container is being made.
+    let client = world.client("[ \"$1\" = run ] && sleep 1.5\nexec docker \"$@\"");
+    let mut command = world.command(&["sandbox", "exec", "--", "sleep 4250"]);
+    command.env("HERMES_DOCKER_BINARY", &client);
+    let owner = Running::start(command);
+    std::thread::sleep(Duration::from_millis(800));
+    owner.kill9();
+    assert!(world.sweep.containers().is_empty(), "not made yet");
+    assert_eq!(world.says("echo adopted"), "adopted\n");
+    world.one_container();
+    // Whatever the dead one's client still does is done by now.
+    std::thread::sleep(Duration::from_millis(1000));
+    world.one_container();
+}
+
+#[test]
 fn docker_what_a_killed_owner_was_running_ends_and_background_processes_stay() {
     let Some(world) = world(BASH) else { return };
     world.says("setsid sleep 4300 </dev/null >/dev/null 2>&1 &");
