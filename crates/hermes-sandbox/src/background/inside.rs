@@ -90,8 +90,9 @@ pub(super) async fn start(
     }
 }
 
-/// The wrapper marks itself, notes its pid, runs the command and notes its code.
-/// `USR1` closes the input for good.
+/// The wrapper notes its pid, runs the command and notes its code. `USR1` closes the
+/// input for good. It outlives `TERM`, so that its session can be told while the
+/// command takes its time to end.
 fn start_script(base: &str, script: &str, shell: Shell) -> String {
     let argv: Vec<String> = shell.argv().iter().map(|word| quote(word)).collect();
     let wrapper = format!(
@@ -99,6 +100,7 @@ fn start_script(base: &str, script: &str, shell: Shell) -> String {
 echo $$ >"$b.pid.new" && mv "$b.pid.new" "$b.pid"
 hold=; if mkfifo "$b.in" 2>/dev/null; then exec 9<>"$b.in" && hold=1; fi
 trap 'exec 9>&-' USR1
+trap : TERM
 if [ -n "$hold" ]; then
   {shell} -c {script} <"$b.in" 9>&- >>"$b.log" 2>&1 &
 else
@@ -154,36 +156,50 @@ tail -c +{from} "$b.log" 2>/dev/null | head -c {READ}
     )
 }
 
-/// TERM to the whole tree, then KILL; prints how many are left.
+/// TERM to the whole tree, then KILL; prints how many are left. Members are found by
+/// the mark of the call that started them, by the wrapper's session and by their
+/// parents; the session's number stays taken while anybody is in it.
 fn kill_script(base: &str) -> String {
     format!(
         r#"{SWEEP}
 b={base}
 read -r p <"$b.pid" || exit 0
+IFS= read -r s <"/proc/$p/stat" || {{ echo "left 0"; exit 0; }}
+set -- ${{s##*) }}; since=${{20}}
 m=none
-if IFS= read -r s <"/proc/$p/stat"; then
-  set -- ${{s##*) }}; since=${{20}}
-  while read -r w1 w2 w3 w4 hard w6; do
-    case "$w1 $w2 $w3 $hard" in "Max file locks "[0-9]*) m=$hard ;; esac
-  done <"/proc/$p/limits"
-else
-  since=0
-fi
-{{ _h_sweep TERM "$m" "$p" "$since"; }} 2>/dev/null
+while read -r w1 w2 w3 w4 hard w6; do
+  case "$w1 $w2 $w3 $hard" in "Max file locks "[0-9]*) m=$hard ;; esac
+done <"/proc/$p/limits"
+everybody() {{
+  _h_sweep "$1" "$m" "$p" "$since"
+  left=$_h_found sig=$1
+  for d in /proc/[0-9]*; do
+    IFS= read -r s <"$d/stat" || continue
+    set -- ${{s##*) }}
+    case $1 in Z | X) continue ;; esac
+    [ "$4" = "$p" ] || continue
+    case $_h_members in *" ${{d#/proc/}} "*) continue ;; esac
+    left=$((left + 1))
+    [ "$sig" = 0 ] || kill -s "$sig" "${{d#/proc/}}"
+  done
+}}
+{{
+everybody TERM
 n=0
 while [ $n -lt {GRACE_TENTHS} ]; do
-  {{ _h_sweep 0 "$m" "$p" "$since"; }} 2>/dev/null
-  [ "$_h_found" = 0 ] && break
-  sleep 0.1 2>/dev/null || sleep 1; n=$((n + 1))
+  everybody 0
+  [ "$left" = 0 ] && break
+  sleep 0.1 || sleep 1; n=$((n + 1))
 done
 n=0
-while [ $n -lt 20 ] && [ "$_h_found" != 0 ]; do
-  {{ _h_sweep KILL "$m" "$p" "$since"; _h_sweep 0 "$m" "$p" "$since"; }} 2>/dev/null
+while [ $n -lt 20 ] && [ "$left" != 0 ]; do
+  everybody KILL; everybody 0
   n=$((n + 1))
 done
 [ -f "$b.exit" ] || echo -15 >"$b.exit"
 rm -f "$b.in"
-echo "left $_h_found"
+}} 2>/dev/null
+echo "left $left"
 "#,
         base = quote(base),
     )
