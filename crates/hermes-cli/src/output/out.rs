@@ -19,6 +19,8 @@ pub struct Out {
     stdout_is_terminal: bool,
     /// Whether a person can be asked through stdin.
     attended: bool,
+    /// Written into memory, for somebody who owns the terminal.
+    captured: bool,
     stdout_style: Style,
     stderr_style: Style,
     width: usize,
@@ -48,6 +50,7 @@ impl Out {
             reader_is_gone: false,
             stdout_is_terminal,
             attended: io::stdin().is_terminal(),
+            captured: false,
             stdout_style: Style {
                 enabled: stdout_is_terminal && !plain,
             },
@@ -73,6 +76,7 @@ impl Out {
             reader_is_gone: false,
             stdout_is_terminal: false,
             attended: false,
+            captured: true,
             stdout_style: Style::default(),
             stderr_style: Style::default(),
             width,
@@ -86,6 +90,11 @@ impl Out {
 
     pub fn is_terminal(&self) -> bool {
         self.stdout_is_terminal
+    }
+
+    /// Whether somebody else owns the terminal, so that no program may take it.
+    pub fn is_captured(&self) -> bool {
+        self.captured
     }
 
     /// Whether a question would reach a person. Never for captured output.

@@ -389,7 +389,7 @@ fn a_file_in_the_place_of_the_profiles_is_an_error() {
 #[test]
 fn what_is_not_built_says_so() {
     let scratch = Scratch::new();
-    for verb in ["export", "import", "install", "update"] {
+    for verb in ["install", "update"] {
         let stderr = scratch.fails(2, ["profile", verb, "x", "--anything"]);
         assert_eq!(
             stderr,

@@ -34,12 +34,12 @@ fn exec_says_what_is_wrong_with_its_words_and_values() {
         2,
         [
             "-c",
-            "terminal.backend=ssh",
+            "terminal.backend=singularity",
             "sandbox",
             "exec",
             "--",
             "true",
         ],
     );
-    assert!(told.contains("`ssh`"), "{told}");
+    assert!(told.contains("`singularity`"), "{told}");
 }

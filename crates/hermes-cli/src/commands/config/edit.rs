@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context, out: &mut Out) -> Result<Exit, CommandError
         writeln!(out, "{}", file.display())?;
         return Ok(Exit::SUCCESS);
     };
-    if !out.is_attended() {
+    if out.is_captured() {
         return Err(CommandError::user("an editor needs a terminal of its own")
             .hint("`hermes config set KEY VALUE` changes one setting"));
     }
