@@ -13,6 +13,7 @@ use ratatui::text::Line;
 
 use crate::app::{App, Effect};
 use crate::host::{Chat, Host, Incoming, Outcome, Switch, Then};
+use crate::markdown::wrap;
 use crate::paint::Painter;
 use crate::terminal::RawTerminal;
 
@@ -22,6 +23,12 @@ const FRAME: Duration = Duration::from_millis(15);
 const TICK: Duration = Duration::from_millis(100);
 /// Events taken in before a key is looked for.
 const BATCH: usize = 64;
+
+/// Lines that were made before the width was known.
+fn fitted(lines: &[Line<'static>], width: usize) -> Vec<Line<'static>> {
+    let wrapped = |line: &Line<'static>| wrap(&line.spans, width.max(12), &[], &[]);
+    lines.iter().flat_map(wrapped).collect()
+}
 
 /// Runs the chat until the user leaves; returns the session it ended in.
 pub async fn run(
@@ -34,7 +41,7 @@ pub async fn run(
     app.resize(width.into(), height.into());
     let terminal = RawTerminal::enter()?;
     let mut painter = Painter::new(io::stdout(), width.into());
-    painter.frame(&greeting, &app.live(Instant::now()))?;
+    painter.frame(&fitted(&greeting, width.into()), &app.live(Instant::now()))?;
     let mut input = EventStream::new();
     let opened = open(&mut app, host, &mut painter, &mut input).await;
     let (chat, deferred) = match opened {
