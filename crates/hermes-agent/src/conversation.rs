@@ -2,6 +2,7 @@
 //! a task of its own; controls work while a turn runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_types::{Asked, Content, Interrupt, SessionId, TurnEvent};
 use tokio::sync::mpsc;
@@ -12,6 +13,8 @@ use crate::control::{Control, Events};
 
 /// Messages that may wait for the running turn to end.
 const INBOX: usize = 32;
+/// How long the end of a conversation waits for the name of its session.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 enum Input {
     Message(Content),
@@ -105,10 +108,14 @@ impl Conversation {
 }
 
 async fn run(mut agent: Agent, mut inputs: mpsc::Receiver<Input>) -> Agent {
+    let mut naming: Option<JoinHandle<()>> = None;
     while let Some(input) = inputs.recv().await {
         match input {
             Input::Message(content) => {
-                agent.turn(content).await;
+                let outcome = agent.turn(content).await;
+                if naming.as_ref().is_none_or(JoinHandle::is_finished) {
+                    naming = agent.naming(&outcome).map(tokio::spawn);
+                }
             }
             Input::Compress(topic) => match agent.compress_now(topic.as_deref()).await {
                 Ok(true) => {}
@@ -129,6 +136,12 @@ async fn run(mut agent: Agent, mut inputs: mpsc::Receiver<Input>) -> Agent {
                 break;
             }
         }
+    }
+    // A name that was asked for is worth a moment; then it is given up for good.
+    if let Some(mut naming) = naming
+        && tokio::time::timeout(LAST_WORDS, &mut naming).await.is_err()
+    {
+        naming.abort();
     }
     agent
 }

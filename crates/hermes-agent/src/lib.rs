@@ -12,6 +12,7 @@ mod delegate;
 pub mod demo;
 pub mod guardrails;
 mod history;
+mod paid;
 mod picture;
 pub mod prompt;
 pub mod repair;
@@ -21,6 +22,7 @@ mod setup;
 mod side_task;
 pub mod slash;
 pub mod spend;
+mod title;
 mod turn;
 
 pub use agent::Agent;

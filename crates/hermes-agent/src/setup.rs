@@ -57,6 +57,8 @@ pub struct Setup {
     pub model: Arc<dyn Model>,
     /// Writes summaries; the main model when absent.
     pub summarizer: Option<Arc<dyn Model>>,
+    /// Names new sessions; they stay nameless when absent.
+    pub titler: Option<Arc<dyn Model>>,
     pub tools: Registry,
     /// `None` keeps the conversation in memory only.
     pub state: Option<StateHandle>,

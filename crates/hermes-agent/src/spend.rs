@@ -127,6 +127,8 @@ pub enum SpendError {
 #[derive(Clone, Default)]
 pub struct Spend {
     inner: Option<Arc<Inner>>,
+    /// Spends on somebody else's turn, which goes on around it.
+    within_turn: bool,
 }
 
 struct Inner {
@@ -165,12 +167,21 @@ impl Spend {
                     told_unknown_price: AtomicBool::new(false),
                 })
             }),
+            within_turn: false,
+        }
+    }
+
+    /// For a subagent: what it spends counts to the turn that started it.
+    pub fn within_turn(&self) -> Self {
+        Self {
+            within_turn: true,
+            ..self.clone()
         }
     }
 
     /// A person's turn begins; what subagents spend in it counts as its own.
     pub fn begin_turn(&self, session: &SessionId) {
-        if let Some(inner) = &self.inner {
+        if let Some(inner) = self.inner.as_ref().filter(|_| !self.within_turn) {
             *lock(&inner.turn) = Amount::default();
             lock(&inner.session).get_or_insert_with(|| session_key(session));
         }

@@ -16,5 +16,6 @@ mod suite {
     mod prompt;
     mod spend;
     mod support;
+    mod titles;
     mod tools;
 }

@@ -70,6 +70,18 @@ variables! {
     API_CALL_STALE_TIMEOUT = "HERMES_API_CALL_STALE_TIMEOUT";
     /// Seconds until the first event of a Responses stream; default 120.
     CODEX_TTFB_TIMEOUT = "HERMES_CODEX_TTFB_TIMEOUT_SECONDS";
+    /// The most that this limit may be.
+    CODEX_TTFB_MAX = "HERMES_CODEX_TTFB_MAX_SECONDS";
+    /// Requests of more tokens than this have no such limit; default 25000.
+    CODEX_TTFB_DISABLE_ABOVE = "HERMES_CODEX_TTFB_DISABLE_ABOVE_TOKENS";
+    /// 1: the limit holds for requests of any size.
+    CODEX_TTFB_STRICT = "HERMES_CODEX_TTFB_STRICT";
+    /// Seconds between two events of a Responses stream; default 60 and more for long requests.
+    CODEX_EVENT_STALE_TIMEOUT = "HERMES_CODEX_EVENT_STALE_TIMEOUT_SECONDS";
+    /// 1: write every request to a model into `sessions/`, not only those that failed.
+    DUMP_REQUESTS = "HERMES_DUMP_REQUESTS";
+    /// 1: print what is written there, too.
+    DUMP_REQUEST_STDOUT = "HERMES_DUMP_REQUEST_STDOUT";
     /// How often a broken connection to a model is made again at once; default 2.
     STREAM_RETRIES = "HERMES_STREAM_RETRIES";
     /// A PEM file with certificates to trust in addition to the system's.

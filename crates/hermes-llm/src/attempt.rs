@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hermes_types::{Content, Part};
 
 use crate::connection::{Connection, Outgoing};
+use crate::dump::Sent;
 use crate::endpoint::Secret;
 use crate::error::{
     Conversation, Fault, RefusedParameter, classify, refused_parameter, says_quota_is_used_up,
@@ -112,16 +113,24 @@ impl Attempt {
                         tokio::time::sleep(wait).await;
                     }
                     Next::GiveUp => {
-                        return Err(ModelError {
+                        let error = ModelError {
                             tried: std::mem::take(&mut self.tried),
                             ..error
-                        });
+                        };
+                        // What does not fit is sent again, shorter.
+                        if !error.class.wants_compression() {
+                            self.write_down(&error);
+                        }
+                        return Err(error);
                     }
                 }
             }
             let form = self.form();
             let outgoing = Outgoing::new(&self.inner.endpoint, &form, &self.request);
             let (key_id, key) = self.inner.keys.choose(self.inner.endpoint.key.as_ref());
+            if let Some(dumps) = self.inner.dumps.as_ref().filter(|dumps| dumps.wants_all()) {
+                dumps.write(&self.sent(&form, key.as_ref(), &outgoing), None);
+            }
             match self.open(&form, key.as_ref(), &outgoing).await {
                 Ok(()) => {
                     self.inner.keep_stated_window();
@@ -163,6 +172,31 @@ impl Attempt {
                 self.connection = Some(connection);
                 Ok(())
             }
+        }
+    }
+
+    /// Leaves the request that nobody answered where people can look at it.
+    fn write_down(&self, error: &ModelError) {
+        if let Some(dumps) = &self.inner.dumps {
+            let form = self.form();
+            let outgoing = Outgoing::new(&self.inner.endpoint, &form, &self.request);
+            let key = self.inner.endpoint.key.as_ref();
+            dumps.write(&self.sent(&form, key, &outgoing), Some(error));
+        }
+    }
+
+    fn sent<'a>(
+        &'a self,
+        form: &Form,
+        key: Option<&'a Secret>,
+        outgoing: &'a Outgoing,
+    ) -> Sent<'a> {
+        Sent {
+            endpoint: &self.inner.endpoint,
+            streamed: !form.mend.no_stream,
+            key,
+            session: self.request.session.as_deref(),
+            body: &outgoing.body,
         }
     }
 

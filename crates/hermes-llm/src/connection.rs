@@ -21,7 +21,7 @@ const MAX_WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
 /// A request ready to be sent, with the size that decides about patience.
 pub(crate) struct Outgoing {
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
     /// A rough count, four bytes each.
     pub(crate) tokens: u64,
 }

@@ -124,8 +124,12 @@ pub struct Timeouts {
     pub stale: Option<Duration>,
     /// For an answer in one piece, when somebody set it.
     pub whole_stale: Option<Duration>,
+    /// Between two events of a Responses stream, when somebody set it.
+    pub responses_stale: Option<Duration>,
     /// Until the first event of a Responses stream.
     pub first_event: Option<Duration>,
+    /// Requests of more tokens than this get no such limit.
+    pub first_event_up_to: u64,
     /// After the provider gave its reason to stop, how long to wait for usage.
     pub after_reason: Duration,
 }
@@ -137,7 +141,9 @@ impl Default for Timeouts {
             read: Duration::from_secs(120),
             stale: None,
             whole_stale: None,
+            responses_stale: None,
             first_event: Some(Duration::from_secs(120)),
+            first_event_up_to: 25_000,
             after_reason: Duration::from_secs(5),
         }
     }
@@ -166,7 +172,10 @@ impl Endpoint {
             })
         };
         let stale = if streamed {
-            t.stale.or_else(|| {
+            let of_format = t
+                .responses_stale
+                .filter(|_| self.mode == ApiMode::Responses);
+            of_format.or(t.stale).or_else(|| {
                 (!self.is_local).then(|| match self.mode {
                     // The reference gives small requests 12 s; a model that thinks
                     // before its first summary needs more.
@@ -188,7 +197,7 @@ impl Endpoint {
             first_event: t
                 .first_event
                 .filter(|_| streamed && !self.is_local && self.mode == ApiMode::Responses)
-                .filter(|_| tokens <= 25_000),
+                .filter(|_| tokens <= t.first_event_up_to),
             after_reason: t.after_reason,
         }
     }

@@ -120,6 +120,15 @@ impl Model for FallbackChain {
         self.model().cost(usage)
     }
 
+    fn fall_back(&self) -> bool {
+        let at = self.at();
+        let has_next = at + 1 < self.models.len();
+        if has_next {
+            self.current.store(at + 1, Ordering::Release);
+        }
+        has_next
+    }
+
     fn begin_turn(&self) {
         let mut left = self
             .rate_limited

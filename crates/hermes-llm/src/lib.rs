@@ -10,6 +10,7 @@ pub mod auth;
 mod auxiliary;
 pub mod catalogue;
 mod connection;
+mod dump;
 mod endpoint;
 pub mod error;
 mod fallback;
@@ -29,6 +30,7 @@ pub mod wire;
 
 pub use answer::Answer;
 pub use auxiliary::Auxiliary;
+pub use dump::{Echo, RequestDumps};
 pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
 pub use fallback::FallbackChain;
 pub use keys::{KeyVerdict, Keys};

@@ -13,6 +13,7 @@ use hermes_http::{Http, Url};
 use serde_json::{Value, json};
 
 use crate::endpoint::Endpoint;
+use crate::wire::anthropic::Claude;
 
 /// Below this a conversation with tools has no room.
 pub const MIN_WINDOW: u64 = 64_000;
@@ -34,6 +35,12 @@ static WINDOWS: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
 pub fn known_window(model: &str) -> Option<u64> {
     let name = model.to_ascii_lowercase().replace('.', "-");
     let name = name.rsplit('/').next().unwrap_or(&name);
+    let large = Claude::parse(name).is_some_and(|claude| {
+        matches!(claude.family, "opus" | "sonnet") && claude.is_at_least(4, 6)
+    });
+    if large {
+        return Some(1_000_000);
+    }
     WINDOWS
         .iter()
         .find(|(part, _)| contains_word(name, part))

@@ -9,6 +9,7 @@ use hermes_http::{Http, HttpSettings, Reach};
 use serde_json::Value;
 
 use crate::auth::{AuthData, AuthError, AuthFile, CredentialPool, PoolSpec};
+use crate::dump::{Echo, RequestDumps};
 use crate::fallback::FallbackChain;
 use crate::keys::Keys;
 use crate::metadata::{MIN_WINDOW, WindowCache, ask_window};
@@ -60,6 +61,7 @@ pub struct Models {
     http: Http,
     clock: Clock,
     policy: RetryPolicy,
+    dumps: RequestDumps,
 }
 
 /// A model that is ready, and what people should know about it.
@@ -72,18 +74,26 @@ pub struct Opened {
 impl Models {
     pub fn new(config: Config, home: Home, http: Http, clock: Clock) -> Self {
         let policy = policy(&config);
+        let dumps = RequestDumps::of(&home, config.environment(), clock.clone());
         Self {
             config,
             home,
             http,
             clock,
             policy,
+            dumps,
         }
     }
 
     /// Another patience, for tests.
     pub fn with_policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Shows every request that is written down to somebody, too.
+    pub fn with_dump_echo(mut self, echo: Echo) -> Self {
+        self.dumps = self.dumps.with_echo(echo);
         self
     }
 
@@ -241,6 +251,7 @@ impl Models {
             policy: self.policy,
             has_fallback,
             window_cache: Some(WindowCache::of(&self.home)),
+            dumps: Some(self.dumps.clone()),
         })
     }
 

@@ -51,6 +51,8 @@ struct Row {
     price: Price,
 }
 
+/// What vendors publish, per million tokens, as of November 2026 and compared with
+/// a public list; models that no list had are left out rather than guessed.
 static PRICES: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut rows: Vec<Row> =
         serde_json::from_str(include_str!("../data/prices.json")).unwrap_or_default();
@@ -75,12 +77,18 @@ pub fn published_price(model: &str) -> Option<Price> {
     Some(row.price)
 }
 
-/// `-20250929`, `-latest`, `-preview-05-20`: the same model; `-mini` is another.
+/// `-20250929`, `-2024-08-06`, `-latest`, `-preview-05-20`: the same model; `-mini`
+/// and `-5` are others, whose price this is not.
 fn is_version_suffix(rest: &str) -> bool {
-    rest.strip_prefix('-').is_some_and(|rest| {
-        rest.split('-').all(|word| {
-            matches!(word, "latest" | "preview" | "exp") || word.bytes().all(|b| b.is_ascii_digit())
-        })
+    let Some(rest) = rest.strip_prefix('-') else {
+        return false;
+    };
+    let mut dated = false;
+    rest.split('-').all(|word| {
+        let number = word.len() >= 2 && word.bytes().all(|b| b.is_ascii_digit());
+        let date = number && (dated || word.len() >= 4);
+        dated |= date || matches!(word, "preview" | "exp");
+        date || matches!(word, "latest" | "preview" | "exp")
     })
 }
 
@@ -116,7 +124,12 @@ mod tests {
             assert_eq!(published_price(same), Some(price), "{same}");
         }
         assert_ne!(published_price("gpt-5"), published_price("gpt-5-mini"));
+        assert!(published_price("gpt-4o-2024-08-06").is_some());
+        assert!(published_price("gemini-2.5-pro-preview-05-20").is_some());
         assert_eq!(published_price("gpt-5-imaginary"), None);
+        // The next version of a family has a price of its own, which nobody knows yet.
+        assert_eq!(published_price("claude-opus-4.99"), None);
+        assert_eq!(published_price("grok-4.99"), None);
         assert_eq!(published_price("qwen3-8b-on-my-desk"), None);
     }
 

@@ -9,6 +9,7 @@ use hermes_http::Http;
 use hermes_types::{Cost, CostStatus, Usage};
 
 use crate::attempt::Attempt;
+use crate::dump::RequestDumps;
 use crate::endpoint::Endpoint;
 use crate::keys::Keys;
 use crate::metadata::WindowCache;
@@ -27,6 +28,8 @@ pub struct Setup {
     pub has_fallback: bool,
     /// Where a window that the provider named while refusing is kept.
     pub window_cache: Option<WindowCache>,
+    /// Where requests that failed for good are written down.
+    pub dumps: Option<RequestDumps>,
 }
 
 /// Cheap to clone; clones share what was learnt.
@@ -43,6 +46,7 @@ pub(crate) struct Inner {
     pub(crate) policy: RetryPolicy,
     pub(crate) has_fallback: bool,
     window_cache: Option<WindowCache>,
+    pub(crate) dumps: Option<RequestDumps>,
     mend: Mutex<Mend>,
     rates: Mutex<RateLimits>,
     window: AtomicU64,
@@ -62,6 +66,7 @@ impl ProviderModel {
                 policy: setup.policy,
                 has_fallback: setup.has_fallback,
                 window_cache: setup.window_cache,
+                dumps: setup.dumps,
                 mend: Mutex::default(),
                 rates: Mutex::default(),
             }),

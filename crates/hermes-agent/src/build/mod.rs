@@ -85,6 +85,8 @@ impl Wishes {
 pub struct Parts {
     pub model: Arc<dyn Model>,
     pub summarizer: Option<Arc<dyn Model>>,
+    /// Names new sessions, where people will look for them by name.
+    pub titler: Option<Arc<dyn Model>>,
     /// The model of subagents, when it is another one.
     pub delegate_model: Option<Arc<dyn Model>>,
     pub state: StateHandle,
@@ -179,6 +181,7 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
     let mut setup = Setup {
         model: parts.model,
         summarizer: parts.summarizer,
+        titler: parts.titler,
         tools: registry,
         spend: spend(&settings.spend, home, &parts.state, clock)?,
         state: Some(parts.state),

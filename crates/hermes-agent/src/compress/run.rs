@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
-use hermes_llm::{Delta, Model, Request};
-use hermes_types::{Message, Role, TurnEvent, Usage};
+use hermes_llm::{Model, Request};
+use hermes_types::{Message, Role, TurnEvent};
 
 use super::plan::{Plan, plan};
 use super::summary::{self, is_summary};
 use super::transcript::{pruned, render, text_of};
 use crate::agent::Agent;
 use crate::history::{History, weight};
-use crate::spend::Amount;
+use crate::paid::paid_answer;
 use crate::turn::{Broken, Running};
 
 const LOCK_LAPSES: Duration = Duration::from_secs(300);
@@ -270,40 +269,17 @@ impl Agent {
         request: &Request,
         turn: &mut Running,
     ) -> Result<Option<String>, Broken> {
-        let input = request.messages.iter().map(|m| weight(m) as u64 / 4).sum();
-        let expected = Usage {
-            input,
-            output: u64::from(request.limits.max_output_tokens.unwrap_or(4096)),
-            ..Usage::default()
-        };
-        let estimate = Amount::of(&expected, &model.cost(&expected));
-        let Ok(reservation) = self.setup.spend.reserve(estimate).await else {
+        let cancel = self.control.cancel_token();
+        let spend = &self.setup.spend;
+        let answer = paid_answer(spend, model, request, SUMMARY_TIMEOUT, &cancel).await?;
+        let Some(answer) = answer else {
             return Ok(None);
         };
-        let cancel = self.control.cancel_token();
-        let answer = tokio::select! {
-            () = cancel.cancelled() => None,
-            answer = tokio::time::timeout(SUMMARY_TIMEOUT, collect(model, request)) => match answer {
-                Ok(Ok(answer)) => Some(answer),
-                Ok(Err(error)) => {
-                    tracing::warn!(%error, model = model.name(), "summary failed");
-                    None
-                }
-                Err(_) => None,
-            },
-        };
-        let usage = answer.as_ref().map(|(_, usage)| usage.unwrap_or(expected));
-        let cost = usage.map(|usage| model.cost(&usage)).unwrap_or_default();
-        reservation
-            .settle(Amount::of(&usage.unwrap_or_default(), &cost))
+        turn.spent(answer.usage, answer.cost);
+        self.session
+            .record_usage(&self.setup, answer.usage, answer.cost)
             .await?;
-        if let Some(usage) = usage {
-            turn.spent(usage, cost);
-            self.session.record_usage(&self.setup, usage, cost).await?;
-        }
-        Ok(answer
-            .map(|(text, _)| crate::scrub::scrub(&text).visible.trim().to_owned())
-            .filter(|text| !text.is_empty()))
+        Ok(Some(answer.text).filter(|text| !text.is_empty()))
     }
 
     async fn lock(&self) -> Result<Option<String>, Broken> {
@@ -328,22 +304,4 @@ impl Agent {
             .run(move |database| database.unlock_compression(&id, &holder).map(drop))
             .await
     }
-}
-
-async fn collect(
-    model: &dyn Model,
-    request: &Request,
-) -> Result<(String, Option<Usage>), hermes_llm::ModelError> {
-    let mut deltas = model.stream(request).await?;
-    let mut text = String::new();
-    let mut usage = None;
-    while let Some(delta) = deltas.next().await {
-        match delta? {
-            Delta::Text(more) => text.push_str(&more),
-            Delta::Usage(counted) => usage = Some(counted),
-            Delta::Restarted => text.clear(),
-            _ => {}
-        }
-    }
-    Ok((text, usage))
 }

@@ -107,6 +107,7 @@ impl Child<'_> {
             uuid::Uuid::new_v4().simple()
         ));
         setup.delegated = Default::default();
+        setup.spend = setup.spend.within_turn();
         // Its own calls end before the parent stops waiting for it.
         setup.options.cancel_grace = setup.options.cancel_grace.mul_f32(0.6);
         if task.orchestrator {

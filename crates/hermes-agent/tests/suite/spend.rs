@@ -157,3 +157,55 @@ async fn an_unknown_price_is_said_once_and_only_tokens_bind() {
     }
     assert_eq!(notices, 1);
 }
+
+/// A subagent must not start the turn's count anew.
+#[tokio::test]
+async fn what_subagents_spend_counts_to_the_turn() {
+    let mut stage = Stage::new(vec![
+        costing(
+            call(
+                "delegate_task",
+                json!({"goal": "one", "toolsets": ["file"]}),
+            ),
+            20_000,
+        ),
+        costing(
+            call(
+                "delegate_task",
+                json!({"goal": "two", "toolsets": ["file"]}),
+            ),
+            20_000,
+        ),
+        costing(say("done"), 20_000),
+    ])
+    .tool(Fake::text("read_file", "x"));
+    let limits = SpendLimits {
+        per_turn: tokens(70_000),
+        ..SpendLimits::default()
+    };
+    stage.spend = Spend::new(limits, None, stage.clock.clone());
+    let children = Script::new(vec![
+        costing(say("first"), 20_000),
+        costing(say("second"), 20_000),
+    ]);
+    let mut setup = stage.setup();
+    let tool = hermes_agent::DelegateTool::new(
+        setup.clone(),
+        Some(children.clone()),
+        hermes_agent::DelegationLimits::default(),
+    );
+    setup.tools.add(tool);
+    let mut agent = hermes_agent::Agent::new(
+        setup,
+        stage.control.clone(),
+        hermes_agent::Events::nowhere(),
+    );
+    let outcome = agent.turn("go").await;
+    assert_eq!(outcome.reason, StopReason::Budget, "{outcome:?}");
+    assert!(
+        outcome.error.as_ref().unwrap().contains("budget.per_turn"),
+        "{outcome:?}"
+    );
+    // 20,000 four times are 80,000; the fifth request is never sent.
+    assert_eq!((stage.script.asked(), children.asked()), (2, 2));
+}

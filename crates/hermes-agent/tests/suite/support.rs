@@ -337,6 +337,7 @@ impl Stage {
         Setup {
             model: self.script.clone(),
             summarizer: None,
+            titler: None,
             tools: self.tools.clone(),
             state: Some(self.state.clone()),
             prompt: Arc::new(Prompt::bare(

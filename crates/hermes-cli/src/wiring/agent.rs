@@ -34,7 +34,18 @@ pub(crate) async fn wire(
     wishes: Wishes,
     place: Place,
 ) -> Result<Wired, CommandError> {
-    let models = super::open_models(context)?;
+    let mut models = super::open_models(context)?;
+    // A person's screen is no place for it.
+    if !wishes.attended
+        && context
+            .environment
+            .is_truthy(hermes_home::env::DUMP_REQUEST_STDOUT)
+    {
+        models = models.with_dump_echo(Arc::new(|text| {
+            // Who closed the pipe does not want it.
+            let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
+        }));
+    }
     let (model, mut warnings) = model::open(context, &models, selection).await?;
     let delegate_model = match delegate_selection(context)? {
         Some(selection) => {
@@ -45,6 +56,7 @@ pub(crate) async fn wire(
         None => None,
     };
     let summarizer = summarizer(context, &models, &model)?;
+    let titler = titler(&models, &model);
     // Products bring their tools here; toolsets decide who sees them.
     let mut tools = place.tools.clone();
     for tool in kanban_tools(Arc::new(ToolAccess::new(
@@ -68,6 +80,7 @@ pub(crate) async fn wire(
         Parts {
             model,
             summarizer,
+            titler,
             delegate_model,
             state: state.clone(),
             tools,
@@ -160,4 +173,18 @@ fn summarizer(
             "compression",
         )) as Arc<dyn hermes_llm::Model>
     }))
+}
+
+/// `auxiliary.title_generation`, or the main model; the demo's rules name nothing.
+fn titler(
+    models: &Models,
+    main: &Arc<dyn hermes_llm::Model>,
+) -> Option<Arc<dyn hermes_llm::Model>> {
+    (main.provider() != hermes_agent::demo::DEMO_PROVIDER).then(|| {
+        Arc::new(hermes_agent::SideTask::new(
+            models.clone(),
+            Arc::clone(main),
+            "title_generation",
+        )) as Arc<dyn hermes_llm::Model>
+    })
 }

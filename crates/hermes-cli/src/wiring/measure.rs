@@ -46,6 +46,7 @@ pub(crate) fn measure(
             // Never asked: only the shape of the conversation matters.
             model: Arc::new(DemoModel),
             summarizer: None,
+            titler: None,
             delegate_model: None,
             state: StateHandle::lazy(context.home.state_db(), context.clock.clone())?,
             tools: here.tools,

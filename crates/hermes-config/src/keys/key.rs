@@ -176,8 +176,15 @@ impl Key {
     }
 
     /// Something outside this crate reads the key.
-    pub(super) const fn live(mut self) -> Self {
-        self.planned = false;
+    pub(super) const fn live(self) -> Self {
+        self.live_if(true)
+    }
+
+    /// For keys that one macro makes, some of which are read.
+    pub(super) const fn live_if(mut self, read: bool) -> Self {
+        if read {
+            self.planned = false;
+        }
         self
     }
 }

@@ -42,17 +42,18 @@ pub(super) const KEYS: &[Key] = &[
     unset("auxiliary", Type::Map, "models of side tasks, by task"),
 ];
 
-/// The same six settings for each side task; a task may bring more.
+/// The same six settings for each side task; a task may bring more. The flag says
+/// whether anything asks for the task yet.
 macro_rules! auxiliary {
-    ($($task:literal, $timeout:literal, $about:literal, [$($extra:expr),*];)*) => {
+    ($($task:literal, $live:literal, $timeout:literal, $about:literal, [$($extra:expr),*];)*) => {
         #[rustfmt::skip]
         pub(super) const AUXILIARY: &[Key] = &[$(
-            text(concat!("auxiliary.", $task, ".provider"), "auto", concat!("provider for ", $about, "; auto means that of the main model")),
-            text(concat!("auxiliary.", $task, ".model"), "", concat!("model for ", $about)),
-            text(concat!("auxiliary.", $task, ".base_url"), "", concat!("own endpoint for ", $about)),
-            text(concat!("auxiliary.", $task, ".api_key"), "", concat!("key of the endpoint for ", $about)).secret(),
-            int(concat!("auxiliary.", $task, ".timeout"), $timeout, concat!("seconds to wait for ", $about)),
-            map(concat!("auxiliary.", $task, ".extra_body"), concat!("fields added to requests for ", $about)),
+            text(concat!("auxiliary.", $task, ".provider"), "auto", concat!("provider for ", $about, "; auto means that of the main model")).live_if($live),
+            text(concat!("auxiliary.", $task, ".model"), "", concat!("model for ", $about)).live_if($live),
+            text(concat!("auxiliary.", $task, ".base_url"), "", concat!("own endpoint for ", $about)).live_if($live),
+            text(concat!("auxiliary.", $task, ".api_key"), "", concat!("key of the endpoint for ", $about)).secret().live_if($live),
+            int(concat!("auxiliary.", $task, ".timeout"), $timeout, concat!("seconds to wait for ", $about)).live_if($live),
+            map(concat!("auxiliary.", $task, ".extra_body"), concat!("fields added to requests for ", $about)).live_if($live),
             $($extra,)*
         )*];
     };
@@ -116,16 +117,16 @@ pub(super) const APPROVAL: &[Key] = auxiliary_bridged!(
 );
 
 auxiliary! {
-    "compression", 120, "summarising a long conversation", [
+    "compression", true, 120, "summarising a long conversation", [
         unset("auxiliary.compression.context_length", Type::Integer, "context window of the summarising model")
     ];
-    "skills_hub", 30, "looking up skills", [];
-    "mcp", 30, "requests of MCP servers", [];
-    "title_generation", 30, "naming a session", [];
-    "triage_specifier", 120, "specifying a triage task", [];
-    "kanban_decomposer", 180, "splitting a task", [];
-    "profile_describer", 60, "describing a profile", [];
-    "curator", 600, "reviewing skills", [];
+    "skills_hub", false, 30, "looking up skills", [];
+    "mcp", false, 30, "requests of MCP servers", [];
+    "title_generation", true, 30, "naming a session", [];
+    "triage_specifier", true, 120, "specifying a triage task", [];
+    "kanban_decomposer", true, 180, "splitting a task", [];
+    "profile_describer", false, 60, "describing a profile", [];
+    "curator", false, 600, "reviewing skills", [];
 }
 
 #[rustfmt::skip]

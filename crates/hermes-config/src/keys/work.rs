@@ -23,9 +23,9 @@ pub(super) const KEYS: &[Key] = &[
     flag("cron.wrap_response", true, "put a frame round what a job delivers"),
     with("cron.max_parallel_jobs", Type::Integer, Default::Null, "jobs at the same time; null no limit").env("HERMES_CRON_MAX_PARALLEL"),
     int("cron.script_timeout_seconds", 120, "seconds for a job's script").env("HERMES_CRON_SCRIPT_TIMEOUT"),
-    flag("sessions.auto_prune", false, "remove old sessions at start"),
-    int("sessions.retention_days", 90, "days a session is kept then"),
-    flag("sessions.vacuum_after_prune", true, "give the space back"),
-    int("sessions.min_interval_hours", 24, "hours between two clean-ups"),
+    flag("sessions.auto_prune", false, "remove old sessions at start").live(),
+    int("sessions.retention_days", 90, "days a session is kept then").live(),
+    flag("sessions.vacuum_after_prune", true, "give the space back").live(),
+    int("sessions.min_interval_hours", 24, "hours between two clean-ups").live(),
     flag("sessions.write_json_snapshots", false, "also write each session as a JSON file"),
 ];

@@ -35,8 +35,23 @@ pub(super) fn timeouts(settings: &Value, model: &str, sources: &Sources<'_>) -> 
     timeouts.whole_stale = stale
         .or_else(|| env_seconds(environment, env::API_CALL_STALE_TIMEOUT))
         .map(duration);
+    timeouts.responses_stale =
+        env_seconds(environment, env::CODEX_EVENT_STALE_TIMEOUT).map(duration);
     if let Some(first) = env_seconds(environment, env::CODEX_TTFB_TIMEOUT) {
         timeouts.first_event = Some(duration(first));
+    }
+    if let Some(longest) = env_seconds(environment, env::CODEX_TTFB_MAX) {
+        timeouts.first_event = timeouts
+            .first_event
+            .map(|first| first.min(duration(longest)));
+    }
+    let up_to = environment
+        .get_non_empty(env::CODEX_TTFB_DISABLE_ABOVE)
+        .and_then(|text| text.trim().parse().ok());
+    if environment.is_truthy(env::CODEX_TTFB_STRICT) {
+        timeouts.first_event_up_to = u64::MAX;
+    } else if let Some(tokens) = up_to {
+        timeouts.first_event_up_to = tokens;
     }
     timeouts
 }

@@ -105,3 +105,15 @@ async fn when_all_fail_the_last_error_tells_the_whole_story() {
     );
     assert_eq!((first.requests().len(), second.requests().len()), (1, 3));
 }
+
+#[tokio::test]
+async fn a_model_whose_answers_are_worthless_is_left_on_request() {
+    let (first, second) = (ModelServer::start(), ModelServer::start());
+    second.push(Reply::text("from second"));
+    let chain = chain(&first, &second);
+    assert!(chain.fall_back());
+    assert_eq!(text(&chain).await.unwrap(), "from second");
+    assert!(!chain.fall_back(), "there is no third");
+    chain.begin_turn();
+    assert_eq!(chain.provider(), "first");
+}

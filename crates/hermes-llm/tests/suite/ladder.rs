@@ -599,3 +599,82 @@ async fn what_the_provider_charges_is_passed_on() {
         Some(0.125)
     );
 }
+
+#[tokio::test]
+async fn a_gap_in_a_responses_stream_has_a_limit_of_its_own() {
+    let server = ModelServer::start();
+    let gate = Gate::new();
+    server
+        .push(Reply::empty().then_reasoning("hm").then_stall(&gate))
+        .push(Reply::text("ok"));
+    let mut endpoint = endpoint(&server, ApiMode::Responses);
+    endpoint.timeouts.responses_stale = Some(Duration::from_millis(150));
+    assert_eq!(text(&model_of(endpoint)).await.unwrap(), "ok");
+    server.abandoned(1).await;
+}
+
+/// The dumps of a home, oldest first.
+fn dumps(home: &hermes_testkit::TestHome) -> Vec<serde_json::Value> {
+    let mut paths: Vec<_> = std::fs::read_dir(home.path().join("sessions"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(name.starts_with("request_dump_s1_"), "{name}");
+            serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_request_that_failed_for_good_is_written_down_without_its_key() {
+    let server = ModelServer::start();
+    let home = hermes_testkit::TestHome::new();
+    let key = "sk-test-0123456789abcdefghij";
+    let made = |variables: &[(&str, &str)]| {
+        let mut endpoint = endpoint(&server, ApiMode::ChatCompletions);
+        endpoint.key = Some(hermes_llm::Secret::new(key));
+        let mut environment = hermes_home::Environment::default();
+        for (name, value) in variables {
+            environment.set(*name, *value);
+        }
+        let mut setup = super::support::setup(endpoint, hermes_llm::Keys::Fixed);
+        setup.dumps = Some(hermes_llm::RequestDumps::of(
+            &home.home(),
+            &environment,
+            hermes_home::Clock::System,
+        ));
+        hermes_llm::ProviderModel::new(setup)
+    };
+    let mut request = hello();
+    request.session = Some("s1".into());
+    let model = made(&[]);
+    server.push(Reply::text("fine"));
+    ask(&model, &request).await.unwrap();
+    assert_eq!(dumps(&home).len(), 0, "nothing failed");
+    // What compression will mend is no failure yet.
+    server.push(Reply::error(413, "too large"));
+    ask(&model, &request).await.unwrap_err();
+    assert_eq!(dumps(&home).len(), 0);
+    server.push(Reply::error(400, "no such thing"));
+    ask(&model, &request).await.unwrap_err();
+    let dump = &dumps(&home)[0];
+    assert_eq!(dump["request"]["body"]["messages"][1]["content"], "hello");
+    assert_eq!(dump["error"]["status"], 400);
+    assert_eq!(
+        dump["request"]["headers"]["authorization"],
+        "Bearer sk-tes...ghij"
+    );
+    assert!(!dump.to_string().contains(key));
+    server.push(Reply::text("fine"));
+    ask(&made(&[("HERMES_DUMP_REQUESTS", "1")]), &request)
+        .await
+        .unwrap();
+    assert_eq!(dumps(&home)[1]["reason"], "requested");
+}

@@ -513,6 +513,34 @@ fn timeouts_come_from_variables_too() {
         (timeouts.stale, timeouts.whole_stale.map(|t| t.as_secs())),
         (None, Some(9))
     );
+    let timeouts = endpoint(
+        "model: {default: m, provider: deepseek}",
+        &[
+            ("DEEPSEEK_API_KEY", "k"),
+            ("HERMES_CODEX_TTFB_TIMEOUT_SECONDS", "60"),
+            ("HERMES_CODEX_TTFB_MAX_SECONDS", "40"),
+            ("HERMES_CODEX_TTFB_DISABLE_ABOVE_TOKENS", "1000"),
+            ("HERMES_CODEX_EVENT_STALE_TIMEOUT_SECONDS", "7"),
+        ],
+    )
+    .timeouts;
+    assert_eq!(
+        (
+            timeouts.first_event.map(|t| t.as_secs()),
+            timeouts.first_event_up_to,
+            timeouts.responses_stale.map(|t| t.as_secs()),
+        ),
+        (Some(40), 1000, Some(7))
+    );
+    let strict = endpoint(
+        "model: {default: m, provider: deepseek}",
+        &[
+            ("DEEPSEEK_API_KEY", "k"),
+            ("HERMES_CODEX_TTFB_DISABLE_ABOVE_TOKENS", "1000"),
+            ("HERMES_CODEX_TTFB_STRICT", "1"),
+        ],
+    );
+    assert_eq!(strict.timeouts.first_event_up_to, u64::MAX);
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub(crate) fn setup(endpoint: Endpoint, keys: Keys) -> Setup {
         policy: RetryPolicy::immediate(),
         has_fallback: false,
         window_cache: None,
+        dumps: None,
     }
 }
 

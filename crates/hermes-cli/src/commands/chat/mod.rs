@@ -1,6 +1,7 @@
 //! `hermes chat`, and `-z`: conversations, those that run to their end by
 //! themselves and those with a person.
 
+mod beginning;
 mod input;
 mod interactive;
 mod oneshot;

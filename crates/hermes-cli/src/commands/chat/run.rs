@@ -14,6 +14,7 @@ use hermes_types::{Content, Interrupt, Role, SessionId, StopReason, TurnEvent, T
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::beginning;
 use super::resume::{self, Found};
 use super::show::{Counts, How, Screen};
 use super::worker::{self, Worker};
@@ -96,6 +97,9 @@ async fn talk(
     for warning in &wired.warnings {
         out.warning(warning);
     }
+    if call.how != How::Answer {
+        beginning::tell_oddities(context, out)?;
+    }
     if let Some(worktree) = &worktree {
         wired.tell(&worktree.note());
     }
@@ -137,6 +141,8 @@ async fn talk(
             Err(code) => break (outcome, signal, Some(code)),
         }
     };
+    // Nobody waits for this before an answer.
+    beginning::tidy(context, &wired.state).await?;
     if let Err(error) = agent.end("cli_close").await {
         screen
             .out()

@@ -23,6 +23,7 @@ use hermes_types::SessionId;
 use ratatui::text::Line;
 
 use self::host::ChatHost;
+use super::beginning;
 use super::run::counts;
 use super::show::summary;
 use super::worktree::Worktree;
@@ -67,6 +68,8 @@ async fn converse(
 ) -> Result<Exit, CommandError> {
     let started = Instant::now();
     let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
+    beginning::tell_oddities(context, out)?;
+    beginning::tidy(context, &state).await?;
     let worktree = match start.options.worktree {
         true => Some(Worktree::create(&std::env::current_dir()?, out).await?),
         false => None,
