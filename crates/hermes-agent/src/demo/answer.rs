@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::board;
 use super::request::Task;
 
 /// A call to make: the tool's name and its arguments.
@@ -43,6 +44,7 @@ pub(super) fn next_call(task: &Task, results: &[Value]) -> Option<Call> {
             "memory",
             json!({ "action": "add", "target": "user", "content": fact }),
         )),
+        (Task::Work { .. } | Task::Board | Task::Card { .. }, _) => board::next_call(task, results),
         _ => None,
     }
 }
@@ -55,6 +57,7 @@ pub(super) fn report(task: &Task, results: &[Value]) -> String {
     }
     match task {
         Task::Help => help(),
+        Task::Work { .. } | Task::Board | Task::Card { .. } => board::report(task, results),
         Task::List { path } => format!(
             "These are the files in `{path}`:\n\n{}\nBy hand: `ls -la {path}`\n",
             fenced("", field(&last, "output"))
@@ -132,13 +135,15 @@ fn help() -> String {
      - `create notes.txt with hello`\n\
      - `replace hello with goodbye in notes.txt`\n\
      - `start \"for i in 1 2 3; do echo $i; sleep 1; done\" in the background`\n\
-     - `remember that I prefer short answers`\n\n\
+     - `remember that I prefer short answers`\n\
+     - `show the board`, `create a task \"count files\" for writer: run ls`\n\
+     - `work kanban task ID`, which is how a dispatcher asks\n\n\
      Join several with *then*. The tools I use are the real ones, in the real sandbox. For a real model: \
      `hermes setup`.\n"
         .to_owned()
 }
 
-fn field<'v>(value: &'v Value, name: &str) -> &'v str {
+pub(super) fn field<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -151,7 +156,7 @@ fn hit(value: &Value) -> String {
     )
 }
 
-fn fenced(language: &str, text: &str) -> String {
+pub(super) fn fenced(language: &str, text: &str) -> String {
     // A fence longer than any inside the text.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -172,7 +177,7 @@ fn excerpt(text: &str, most: usize) -> String {
 }
 
 /// One shell word.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-~+=:,@".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -7,6 +7,7 @@
 //! resumed session goes on where it stopped.
 
 mod answer;
+mod board;
 mod model;
 mod request;
 

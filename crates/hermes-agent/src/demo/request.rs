@@ -1,6 +1,8 @@
 //! Which of the known shapes a request has. English, forgiving about articles
 //! and case, never about what is quoted: names and commands are taken as written.
 
+use super::board;
+
 /// One thing that the planner can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Task {
@@ -31,6 +33,18 @@ pub(super) enum Task {
     },
     Remember {
         fact: String,
+    },
+    /// What a worker is told: take up a card of the board and see it through.
+    Work {
+        id: String,
+    },
+    /// Look at the board.
+    Board,
+    /// Put a card on the board.
+    Card {
+        title: String,
+        assignee: String,
+        body: Option<String>,
     },
     Help,
 }
@@ -88,6 +102,9 @@ fn sentences(text: &str) -> Vec<String> {
 fn task(sentence: &str) -> Task {
     let sentence = strip_politeness(sentence);
     let lower = sentence.to_ascii_lowercase();
+    if let Some(task) = board::shape(sentence, &lower) {
+        return task;
+    }
     let after = |verbs: &[&str]| {
         verbs.iter().find_map(|verb| {
             let rest = lower.strip_prefix(verb)?;
@@ -248,7 +265,7 @@ fn path_in(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| bare_path(rest))
 }
 
-fn split_last<'t>(text: &'t str, separator: &str) -> (&'t str, Option<&'t str>) {
+pub(super) fn split_last<'t>(text: &'t str, separator: &str) -> (&'t str, Option<&'t str>) {
     match text.rsplit_once(separator) {
         Some((before, after)) => (before, Some(after)),
         None => (text, None),
@@ -271,7 +288,7 @@ fn bare_path(text: &str) -> String {
     unquoted(text)
 }
 
-fn unquoted(text: &str) -> String {
+pub(super) fn unquoted(text: &str) -> String {
     let text = text.trim();
     for quote in ['`', '"', '\''] {
         let inner = text
