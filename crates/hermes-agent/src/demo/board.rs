@@ -74,8 +74,12 @@ fn carry_on(shown: &Value, mut done: &[Value]) -> Option<Call> {
         "" => field(card, "title"),
         body => body,
     };
-    let requests = understand(text);
-    if requests == [Task::Help] {
+    // A card that sends its worker to a card would never end.
+    let requests: Vec<Task> = understand(text)
+        .into_iter()
+        .filter(|request| !matches!(request, Task::Work { .. } | Task::Help))
+        .collect();
+    if requests.is_empty() {
         let reason = "the demo model is not a language model and does not understand this card; \
                       set a real model with `hermes setup`, or write it as `run ls` or `read FILE`";
         return reported(done, || ("kanban_block", json!({ "reason": reason })));

@@ -16,6 +16,7 @@ mod chat;
 mod completion;
 mod config;
 pub(crate) mod confirm;
+mod demo;
 mod doctor;
 mod dump;
 mod fallback;
@@ -134,6 +135,9 @@ pub(crate) enum Verb {
     /// Look for problems and mend what can be mended
     Doctor(doctor::Args),
 
+    /// Play the product in about a minute: no key, no set-up, nothing left behind
+    Demo(demo::Args),
+
     /// Print the set-up on one page, without secrets, to paste into a question
     Dump(dump::Args),
 
@@ -152,6 +156,7 @@ impl Verb {
             self,
             Self::Complete(_)
                 | Self::Completion(_)
+                | Self::Demo(_)
                 | Self::Doctor(_)
                 | Self::Profile(_)
                 | Self::Version(_)
@@ -166,6 +171,7 @@ impl Verb {
             Self::Backup(_)
                 | Self::Complete(_)
                 | Self::Completion(_)
+                | Self::Demo(_)
                 | Self::Doctor(_)
                 | Self::Dump(_)
                 | Self::Import(_)
@@ -206,6 +212,7 @@ pub(crate) fn run(
         Some(Verb::Profile(args)) => profile::run(args, context, out),
         Some(Verb::Status(args)) => status::run(&args, context, out),
         Some(Verb::Doctor(args)) => doctor::run(&args, context, out),
+        Some(Verb::Demo(args)) => demo::run(&args, context, out),
         Some(Verb::Dump(args)) => dump::run(&args, context, out),
         Some(Verb::Insights(args)) => insights::run(&args, context, out),
         Some(Verb::Sandbox(args)) => sandbox::run(args, context, out),

@@ -4,6 +4,7 @@ mod bad_homes;
 mod chat;
 mod completion;
 mod config;
+mod demo;
 mod docker;
 mod fallback;
 mod frame;
