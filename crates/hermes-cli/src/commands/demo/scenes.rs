@@ -101,7 +101,7 @@ async fn quietly(stage: &Stage, arguments: &[&str]) -> Result<Captured, CommandE
 }
 
 fn json_of(done: &Captured) -> Result<Value, CommandError> {
-    serde_json::from_slice(&done.stdout).map_err(|error| CommandError::internal(error))
+    serde_json::from_slice(&done.stdout).map_err(CommandError::internal)
 }
 
 /// A command of the story: shown, run, and its output shown.

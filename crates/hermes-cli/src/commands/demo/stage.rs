@@ -77,9 +77,7 @@ impl Stage {
 
     /// Runs this program to its end.
     pub(super) async fn hermes(&self, arguments: &[&str]) -> Result<Captured, CommandError> {
-        self.output(arguments)
-            .await
-            .map_err(|error| CommandError::internal(error))
+        self.output(arguments).await.map_err(CommandError::internal)
     }
 
     async fn output(&self, arguments: &[&str]) -> Result<Captured, OutputError> {
@@ -93,7 +91,7 @@ impl Stage {
     ) -> Result<(), CommandError> {
         let process = hermes_process::spawn(self.command(arguments))
             .await
-            .map_err(|error| CommandError::internal(error))?;
+            .map_err(CommandError::internal)?;
         self.dispatcher = Some(process);
         Ok(())
     }
