@@ -59,6 +59,9 @@ impl Context {
             by: selected_by,
         } = selected;
         environment.set(env::HOME, home.path().to_string_lossy());
+        if verb.is_none_or(|verb| matches!(verb, Verb::Chat(_))) {
+            hermes_kanban::boards::pin(&home, &mut environment);
+        }
         if global.ignore_user_config {
             environment.set(env::IGNORE_USER_CONFIG, "1");
         }

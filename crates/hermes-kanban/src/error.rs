@@ -64,6 +64,11 @@ pub enum KanbanError {
     AttachmentTooBig { limit_mb: u64 },
     #[error("cyclic dependency detected in decomposed children list")]
     CyclicChildren,
+    #[error(
+        "the worker of {task} (process {pid}) could not be ended, so nothing was changed; \
+         end it, then try again"
+    )]
+    WorkerLives { task: TaskId, pid: i64 },
     #[error("no free task id was found in {0} tries")]
     NoFreeId(u32),
 }

@@ -6,7 +6,9 @@
 use std::time::{Duration, Instant};
 
 use hermes_process::{Identity, Tree};
+use hermes_types::TaskId;
 
+use crate::env;
 use crate::model::{Termination, WorkerIdentity};
 
 /// Between SIGTERM and SIGKILL.
@@ -24,6 +26,8 @@ pub struct Host {
 /// What is known about a worker's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerRef<'a> {
+    pub task: &'a TaskId,
+    pub run: Option<i64>,
     pub lock: Option<&'a str>,
     pub pid: Option<i64>,
     pub run_started_at: i64,
@@ -58,17 +62,6 @@ impl Host {
             .is_some_and(|rest| rest.starts_with(':'))
     }
 
-    /// The process that holds the lock, if it runs here.
-    pub fn claimer_is_alive(&self, lock: &str) -> bool {
-        self.owns(lock)
-            && lock
-                .rsplit(':')
-                .next()
-                .and_then(|pid| pid.parse().ok())
-                .and_then(Identity::of)
-                .is_some_and(|claimer| claimer.is_alive())
-    }
-
     /// This very process as a worker of `run`.
     pub fn this_worker(&self, run: i64) -> WorkerIdentity {
         self.describe(run, &Identity::of_this_process())
@@ -101,11 +94,33 @@ impl Host {
                     && known.boot_id.as_deref() == Some(found.boot_id.as_str());
                 same.then_some(found)
             }
-            // Somebody else's worker: its number may have been given away again.
-            _ => started_at(&found)
-                .is_none_or(|at| at <= worker.run_started_at + START_SLACK)
-                .then_some(found),
+            // Somebody else's worker. Its environment names its run; where that cannot
+            // be read, it must be as old as the run, because its number may have been
+            // given away again. (A clock that was set makes processes look younger.)
+            _ => {
+                let of_run = worker.run.is_some_and(|run| {
+                    found.was_started_with(&[
+                        (env::TASK, worker.task.as_str()),
+                        (env::RUN_ID, &run.to_string()),
+                    ])
+                });
+                let old_enough = || {
+                    found
+                        .started_at()
+                        .is_none_or(|at| at as i64 <= worker.run_started_at + START_SLACK)
+                };
+                (of_run || old_enough()).then_some(found)
+            }
         }
+    }
+
+    /// A worker of `run` that lives although nobody has written down its number: its
+    /// dispatcher died right after starting it, and it does not know how to check in.
+    pub fn find_unrecorded(&self, task: &TaskId, run: i64) -> Option<Identity> {
+        Identity::oldest_started_with(&[
+            (env::TASK, task.as_str()),
+            (env::RUN_ID, &run.to_string()),
+        ])
     }
 
     /// Ends the worker's whole tree and says what that took.
@@ -130,19 +145,6 @@ impl Host {
     }
 }
 
-/// Seconds since the epoch at which a process was started.
-fn started_at(process: &Identity) -> Option<i64> {
-    let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    let boot: i64 = stat
-        .lines()
-        .find_map(|line| line.strip_prefix("btime "))?
-        .trim()
-        .parse()
-        .ok()?;
-    // USER_HZ, which the kernel promises to programs.
-    Some(boot + i64::try_from(process.start_ticks / 100).ok()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +167,8 @@ mod tests {
         let known = host.describe(1, &process);
         let find = |identity: &WorkerIdentity| {
             host.find(WorkerRef {
+                task: &TaskId::new("t_00000001"),
+                run: Some(1),
                 lock: Some("here:1"),
                 pid: Some(i64::from(process.pid)),
                 run_started_at: 0,
@@ -187,8 +191,11 @@ mod tests {
     #[test]
     fn without_a_recorded_start_the_process_must_be_as_old_as_the_run() {
         let (host, process) = me();
-        let started = started_at(&process).unwrap();
+        let started = process.started_at().unwrap() as i64;
+        let task = TaskId::new("t_00000001");
         let worker = |run_started_at| WorkerRef {
+            task: &task,
+            run: None,
             lock: Some("here:1"),
             pid: Some(i64::from(process.pid)),
             run_started_at,

@@ -76,6 +76,36 @@ impl Identity {
         }
     }
 
+    /// Whether the process was started with these variables. `false` also when its
+    /// environment is not ours to read.
+    pub fn was_started_with(&self, variables: &[(&str, &str)]) -> bool {
+        let Ok(bytes) = std::fs::read(format!("/proc/{}/environ", self.pid)) else {
+            return false;
+        };
+        let has = |(name, value): &(&str, &str)| {
+            let wanted = format!("{name}={value}");
+            bytes
+                .split(|byte| *byte == 0)
+                .any(|it| it == wanted.as_bytes())
+        };
+        variables.iter().all(has) && self.is_current()
+    }
+
+    /// The oldest living process that was started with these variables: whoever
+    /// brought them into a tree, since children inherit them.
+    pub fn oldest_started_with(variables: &[(&str, &str)]) -> Option<Self> {
+        let mut all = proc_fs::all();
+        all.sort_by_key(|stat| stat.start_ticks);
+        all.iter()
+            .filter(|stat| !stat.is_dead())
+            .map(|stat| Self {
+                pid: stat.pid,
+                start_ticks: stat.start_ticks,
+                boot_id: boot_id().to_owned(),
+            })
+            .find(|process| process.was_started_with(variables))
+    }
+
     /// Seconds since 1970 when the process started, to a hundredth or so.
     pub fn started_at(&self) -> Option<f64> {
         let text = std::fs::read_to_string("/proc/stat").ok()?;
@@ -116,6 +146,21 @@ pub(crate) fn boot_id() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_found_by_what_it_was_started_with() {
+        let (name, value) = std::env::vars()
+            .find(|(name, value)| !name.is_empty() && !value.is_empty())
+            .unwrap();
+        let me = Identity::of_this_process();
+        assert!(me.was_started_with(&[(&name, &value)]));
+        assert!(!me.was_started_with(&[(&name, &value), (&name, "something else")]));
+        assert!(Identity::oldest_started_with(&[(&name, &value)]).is_some());
+        assert_eq!(
+            Identity::oldest_started_with(&[("HERMES_NOBODY", "1")]),
+            None
+        );
+    }
 
     #[test]
     fn this_process_is_alive_and_a_recycled_pid_is_not_it() {

@@ -321,8 +321,15 @@ pub fn gates(config: &Config, kanban: bool) -> Gates {
     Gates {
         home_assistant: set("HASS_TOKEN"),
         xai: set("XAI_API_KEY"),
-        kanban,
+        kanban: kanban || plans_on_boards(config),
     }
+}
+
+/// `toolsets: [kanban]`: the profile hands out work on boards.
+fn plans_on_boards(config: &Config) -> bool {
+    config
+        .strings("toolsets")
+        .is_ok_and(|names| names.iter().any(|name| name.trim() == "kanban"))
 }
 
 /// The day's counter belongs to all profiles: it lives in the root home.

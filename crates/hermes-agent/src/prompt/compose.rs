@@ -158,10 +158,13 @@ impl Prompt {
             ("memory", words::MEMORY),
             ("session_search", words::SESSION_SEARCH),
             ("skill_manage", words::SKILLS),
+            ("kanban_list", words::KANBAN_PLANNER),
             ("kanban_show", words::KANBAN),
         ]
         .into_iter()
         .filter(|(tool, _)| has(tool))
+        // Whoever sees the whole board plans; a worker sees its task.
+        .filter(|(tool, _)| *tool != "kanban_show" || !has("kanban_list"))
         .map(|(_, text)| text)
         .collect();
         if !guidance.is_empty() {

@@ -14,6 +14,7 @@ pub(super) const SESSION_SEARCH: &str =
 
 pub(super) const SKILLS: &str = "After work that took several attempts or taught you a procedure, keep it with skill_manage; if a skill you followed was wrong, patch it before you finish.";
 
+pub(super) const KANBAN_PLANNER: &str = "You may hand out work on a task board: kanban_create names the profile it suits and what it waits for, kanban_list and kanban_show say how it goes, kanban_unblock lets a held task go on. Do not carry out yourself what you hand out.";
 pub(super) const KANBAN: &str = "You work on a board task: start with kanban_show, report with kanban_comment, end with kanban_complete or kanban_block, and never leave it without one of the two.";
 
 pub(super) const ENFORCEMENT: &str = "Act through tool calls. If you say that you will do something, do it in the same answer. Do not end a turn with a plan or a promise when a tool could do the work.";

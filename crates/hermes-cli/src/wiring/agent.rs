@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hermes_agent::build::{Parts, Place as AgentPlace, Wishes, build};
 use hermes_agent::{Agent, Control, Events, Setup};
+use hermes_kanban::Host;
 use hermes_kanban::tools::{ToolAccess, kanban_tools};
 use hermes_llm::Models;
 use hermes_llm::resolve::Selection;
@@ -64,6 +65,7 @@ pub(crate) async fn wire(
         &context.environment,
         context.config()?,
         &context.clock,
+        Host::of_machine(),
     ))) {
         tools.add(tool);
     }

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use super::support::Scratch;
 
 /// What bash offers for a line whose words are given; the last is being typed.
-fn bash_offers(scratch: &Scratch, words: &[&str]) -> Vec<String> {
+pub(super) fn bash_offers(scratch: &Scratch, words: &[&str]) -> Vec<String> {
     let script = r#"
         eval "$(hermes completion bash)"
         COMP_WORDS=("$@")

@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 
 use super::support::{Ran, Scratch};
 
-struct Stage {
-    scratch: Scratch,
-    server: ModelServer,
+pub(super) struct Stage {
+    pub(super) scratch: Scratch,
+    pub(super) server: ModelServer,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with("")
     }
 
-    fn with(more: &str) -> Self {
+    pub(super) fn with(more: &str) -> Self {
         let (scratch, server) = (Scratch::new(), ModelServer::start());
         let config = format!(
             "model:\n  default: {}\n  provider: custom\n  base_url: {}\n  api_key: test-key\n  context_length: 200000\n{more}",
@@ -36,7 +36,7 @@ impl Stage {
         Self { scratch, server }
     }
 
-    fn command(&self, words: &str) -> Command {
+    pub(super) fn command(&self, words: &str) -> Command {
         let mut command = self
             .scratch
             .command(std::iter::once("kanban").chain(words.split_whitespace()));
@@ -46,7 +46,7 @@ impl Stage {
         command
     }
 
-    fn run(&self, words: &str) -> Ran {
+    pub(super) fn run(&self, words: &str) -> Ran {
         let output = self.command(words).output().expect("the binary starts");
         Ran {
             code: output.status.code().unwrap_or(-1),
@@ -55,22 +55,22 @@ impl Stage {
         }
     }
 
-    fn ok(&self, words: &str) -> String {
+    pub(super) fn ok(&self, words: &str) -> String {
         let ran = self.run(words);
         assert_eq!(ran.code, 0, "`kanban {words}`: {ran:#?}");
         ran.stdout
     }
 
-    fn json(&self, words: &str) -> Value {
+    pub(super) fn json(&self, words: &str) -> Value {
         serde_json::from_str(&self.ok(words)).expect("JSON")
     }
 
-    fn create(&self, words: &str) -> String {
+    pub(super) fn create(&self, words: &str) -> String {
         let made = self.json(&format!("create {words} --json"));
         made["id"].as_str().expect("an id").to_owned()
     }
 
-    fn status(&self, id: &str) -> String {
+    pub(super) fn status(&self, id: &str) -> String {
         let shown = self.json(&format!("show {id} --json"));
         shown["task"]["status"]
             .as_str()
@@ -79,15 +79,15 @@ impl Stage {
     }
 
     /// Another program's look at the board.
-    fn database(&self) -> Connection {
+    pub(super) fn database(&self) -> Connection {
         Connection::open(self.scratch.home().join("kanban.db")).expect("the board")
     }
 
-    fn wait_for_status(&self, id: &str, wanted: &str) {
+    pub(super) fn wait_for_status(&self, id: &str, wanted: &str) {
         wait_until(&format!("{id} is {wanted}"), || self.status(id) == wanted);
     }
 
-    fn worker_pid(&self, id: &str) -> i32 {
+    pub(super) fn worker_pid(&self, id: &str) -> i32 {
         self.database()
             .query_row("SELECT worker_pid FROM tasks WHERE id = ?1", [id], |row| {
                 row.get(0)
@@ -96,7 +96,7 @@ impl Stage {
     }
 }
 
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(super) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition() {
         assert!(Instant::now() < deadline, "{what}: did not happen");
@@ -104,13 +104,13 @@ fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-fn wait_for_end(pid: i32) {
+pub(super) fn wait_for_end(pid: i32) {
     wait_until("the worker's end", || {
         Identity::of(pid).is_none_or(|process| !process.is_alive())
     });
 }
 
-fn complete(summary: &str) -> Reply {
+pub(super) fn complete(summary: &str) -> Reply {
     Reply::tool_call("kanban_complete", json!({ "summary": summary }))
 }
 
@@ -395,10 +395,10 @@ fn triage_asks_the_model() {
     assert_eq!(stage.status(&broken), "triage");
 }
 
-struct Daemon(Child);
+pub(super) struct Daemon(Child);
 
 impl Daemon {
-    fn start(stage: &Stage) -> Self {
+    pub(super) fn start(stage: &Stage) -> Self {
         let child = stage
             .command("daemon --interval 0.2 --max 4")
             .stdout(Stdio::null())
@@ -408,7 +408,7 @@ impl Daemon {
         Self(child)
     }
 
-    fn kill(mut self) {
+    pub(super) fn kill(mut self) {
         self.0.kill().expect("it runs");
         self.0.wait().expect("it ends");
     }

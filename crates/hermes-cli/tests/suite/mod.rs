@@ -9,6 +9,7 @@ mod docker;
 mod fallback;
 mod frame;
 mod kanban;
+mod kanban_people;
 mod kills;
 mod knowledge;
 mod layers;

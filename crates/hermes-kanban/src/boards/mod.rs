@@ -11,5 +11,5 @@ mod slug;
 
 pub use metadata::BoardMetadata;
 pub use paths::{BoardPaths, Boards, RemovedBoard};
-pub use select::{Pinned, Selection};
+pub use select::{Pinned, Selection, pin};
 pub use slug::{InvalidSlug, Slug};

@@ -1,7 +1,7 @@
 //! Which board a command means: what it names, what its environment pins, what
 //! the root points at, `default`; a name that leads nowhere falls to the next.
 
-use hermes_home::Environment;
+use hermes_home::{Environment, Home};
 
 use super::{Boards, Slug};
 use crate::env;
@@ -17,6 +17,16 @@ pub struct Selection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pinned {
     pub slug: Slug,
+}
+
+/// Makes the board of this moment the board of everything that is started with this
+/// environment: a `boards switch` in another terminal does not move a conversation.
+pub fn pin(home: &Home, environment: &mut Environment) {
+    if environment.get_non_empty(env::BOARD).is_none() {
+        let boards = Boards::locate(home, environment);
+        let slug = Selection::active(&boards, environment).slug;
+        environment.set(env::BOARD, slug.as_str());
+    }
 }
 
 impl Selection {
@@ -61,7 +71,6 @@ impl Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hermes_home::Home;
     use std::path::Path;
 
     #[test]

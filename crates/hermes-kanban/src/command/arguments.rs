@@ -180,7 +180,7 @@ pub struct CreateArgs {
     pub from: Option<String>,
     #[arg(long)]
     pub body: Option<String>,
-    #[arg(long)]
+    #[arg(long, value_name = "PROFILE")]
     pub assignee: Option<String>,
     /// A task this one waits for; may be repeated
     #[arg(long, value_name = "TASK")]
@@ -269,7 +269,7 @@ pub struct ListArgs {
     /// Only tasks of the profile in use
     #[arg(long)]
     pub mine: bool,
-    #[arg(long)]
+    #[arg(long, value_name = "PROFILE")]
     pub assignee: Option<String>,
     #[arg(long, value_enum)]
     pub status: Option<StatusArg>,
@@ -363,7 +363,7 @@ pub struct DiagnosticsArgs {
     /// Only findings at least this bad
     #[arg(long, value_enum)]
     pub severity: Option<SeverityArg>,
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
     #[arg(long)]
     pub json: bool,
@@ -424,7 +424,7 @@ pub struct ParkArgs {
     pub task_id: String,
     pub reason: Vec<String>,
     /// More tasks
-    #[arg(long, num_args = 1.., value_name = "ID")]
+    #[arg(long, num_args = 1.., value_name = "TASK")]
     pub ids: Vec<String>,
 }
 
@@ -441,7 +441,7 @@ pub struct PromoteArgs {
     pub task_id: String,
     pub reason: Vec<String>,
     /// More tasks
-    #[arg(long, num_args = 1.., value_name = "ID")]
+    #[arg(long, num_args = 1.., value_name = "TASK")]
     pub ids: Vec<String>,
     /// Over open parents
     #[arg(long)]
@@ -457,7 +457,7 @@ pub struct ArchiveArgs {
     #[arg(required_unless_present = "rm")]
     pub task_ids: Vec<String>,
     /// Remove these archived tasks for good
-    #[arg(long, num_args = 1.., value_name = "ID")]
+    #[arg(long, num_args = 1.., value_name = "TASK")]
     pub rm: Vec<String>,
 }
 
@@ -471,7 +471,7 @@ pub struct TailArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct WatchArgs {
-    #[arg(long)]
+    #[arg(long, value_name = "PROFILE")]
     pub assignee: Option<String>,
     #[arg(long)]
     pub tenant: Option<String>,

@@ -7,7 +7,7 @@ use super::context::{Context, Failure, Output, open_options, unknown_board};
 use crate::boards::{Boards, RemovedBoard, Selection, Slug};
 use crate::error::KanbanError;
 use crate::settings::Settings;
-use crate::store::{Board, StatusCounts};
+use crate::store::{Board, OpenOptions, StatusCounts};
 
 pub(super) fn run(
     args: BoardsArgs,
@@ -46,6 +46,13 @@ pub(super) fn run(
                 .set_current(&slug)
                 .map_err(KanbanError::io(boards.root()))?;
             output.line(format!("Active board is now '{slug}'."))?;
+            let here = Selection::active(&boards, &context.environment).slug;
+            if here != slug {
+                output.remark(format!(
+                    "kanban: here '{here}' stays in use, because {} names it",
+                    crate::env::BOARD
+                ));
+            }
             Ok(())
         }
         BoardsVerb::Show => show(&boards, context, output),
@@ -256,6 +263,7 @@ fn remove(
     if !boards.exists(&slug) {
         return Err(unknown_board("kanban boards rm", &slug));
     }
+    refuse_while_workers_live(boards, context, &slug)?;
     Board::forget(&boards.paths(&slug).database);
     let removed = if delete {
         boards.delete(&slug)
@@ -270,6 +278,38 @@ fn remove(
         }
     }
     Ok(())
+}
+
+/// A worker whose board goes away would make an empty file in its place.
+fn refuse_while_workers_live(
+    boards: &Boards,
+    context: &Context,
+    slug: &Slug,
+) -> Result<(), Failure> {
+    let database = boards.paths(slug).database;
+    // A file that cannot be opened has nobody who works with it.
+    let Some(board) = database
+        .exists()
+        .then(|| Board::open(&database, &OpenOptions::default()).ok())
+        .flatten()
+    else {
+        return Ok(());
+    };
+    let living: Vec<_> = board
+        .tick_facts()?
+        .running
+        .into_iter()
+        .filter(|task| context.host.find(task.worker()).is_some())
+        .map(|task| task.id)
+        .collect();
+    if living.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::failed(format!(
+        "kanban boards rm: workers are busy with {}; take the tasks back first with \
+         `hermes kanban --board {slug} reclaim ID`",
+        crate::error::join(&living)
+    )))
 }
 
 fn show(boards: &Boards, context: &Context, output: &mut Output<'_>) -> Result<(), Failure> {

@@ -1,12 +1,12 @@
 //! Taking tasks by hand, keeping them, and taking them back.
 
 use super::arguments::{ClaimArgs, HeartbeatArgs, ReassignArgs, ReclaimArgs};
-use super::context::{Failure, Output, Session, task_id, worker_of};
+use super::context::{Failure, Output, Session, task_id};
 use super::tasks::{profile, refused};
 use crate::env;
 use crate::error::KanbanError;
 use crate::machine::{Refusal, Release};
-use crate::model::{Status, Task};
+use crate::model::Task;
 use crate::store::ClaimRequest;
 use crate::worker::resolve_workspace;
 
@@ -84,25 +84,13 @@ fn take_back(
     id: &hermes_types::TaskId,
     reason: Option<&str>,
 ) -> Result<Task, KanbanError> {
-    let task = session.board.task(id)?;
-    if task.status != Status::Running && task.claim_lock.is_none() {
-        return Err(Refusal::NothingToDo.into());
-    }
-    let identity = match task.current_run_id {
-        Some(run) => session.board.identity(run)?,
-        None => None,
-    };
-    let termination = session
-        .context
-        .host
-        .terminate(worker_of(&task, identity.as_ref()));
-    session.board.release(
-        id,
-        Release::Manual {
+    session.once_nobody_works(id, |task, _, termination| {
+        let release = Release::Manual {
             reason: reason.map(str::to_owned),
             termination,
-        },
-    )
+        };
+        session.board.release(id, task.current_run_id, release)
+    })
 }
 
 pub(super) fn reassign(

@@ -12,12 +12,13 @@ use super::arguments::Verb;
 use crate::boards::{BoardPaths, Boards, Selection, Slug};
 use crate::env;
 use crate::error::KanbanError;
-use crate::host::{Host, WorkerRef};
+use crate::host::Host;
 use crate::machine::Fence;
-use crate::model::{Status, Task};
+use crate::model::{Task, Termination};
 use crate::settings::Settings;
 use crate::store::{Board, Check, OpenOptions};
 use crate::triage::Assistant;
+use crate::worker;
 
 /// One call.
 #[derive(Clone)]
@@ -180,35 +181,18 @@ impl<'a> Session<'a> {
             .map_or(Fence::Open, Fence::Run)
     }
 
-    /// Ends the worker of a running task before somebody else decides about it. A
-    /// worker that calls this for its own task is left alone.
-    pub(super) fn end_worker(&self, id: &TaskId) -> Result<(), KanbanError> {
-        let is_own = self.context.environment.get_non_empty(env::TASK) == Some(id.as_str());
-        match self.board.find(id)? {
-            Some(task) if task.status == Status::Running && !is_own => {
-                let identity = task
-                    .current_run_id
-                    .map(|run| self.board.identity(run))
-                    .transpose()?;
-                self.context
-                    .host
-                    .terminate(worker_of(&task, identity.flatten().as_ref()));
-                Ok(())
-            }
-            _ => Ok(()),
+    /// Acts on a task once nobody works on it any more. A worker that calls this for
+    /// its own task acts as that worker.
+    pub(super) fn once_nobody_works<T>(
+        &self,
+        id: &TaskId,
+        mut act: impl FnMut(&Task, Fence, Termination) -> Result<T, KanbanError>,
+    ) -> Result<T, KanbanError> {
+        if self.context.environment.get_non_empty(env::TASK) == Some(id.as_str()) {
+            let task = self.board.task(id)?;
+            return act(&task, self.fence(id), Termination::default());
         }
-    }
-}
-
-pub(super) fn worker_of<'t>(
-    task: &'t Task,
-    identity: Option<&'t crate::model::WorkerIdentity>,
-) -> WorkerRef<'t> {
-    WorkerRef {
-        lock: task.claim_lock.as_deref(),
-        pid: task.worker_pid,
-        run_started_at: task.started_at.unwrap_or(task.created_at),
-        identity,
+        worker::once_nobody_works(&self.board, &self.context.host, id, act)
     }
 }
 

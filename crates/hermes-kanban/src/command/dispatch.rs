@@ -126,6 +126,11 @@ pub(super) fn daemon(
     }
     match ended? {
         Ended::Once | Ended::Unheard => Ok(()),
+        // What failed has been told.
+        Ended::OnceFailed => Err(Failure::Said {
+            message: String::new(),
+            exit: 1,
+        }),
         Ended::Interrupted => Err(Failure::Said {
             message: String::new(),
             exit: 130,

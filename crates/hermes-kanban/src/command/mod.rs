@@ -8,6 +8,7 @@ mod arguments;
 mod board_info;
 mod boards;
 mod claim;
+pub mod completion;
 mod context;
 mod create;
 mod diagnostics;

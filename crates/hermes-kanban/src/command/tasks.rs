@@ -12,7 +12,7 @@ use super::format;
 use crate::error::KanbanError;
 use crate::machine::Refusal;
 use crate::model::Status;
-use crate::store::CompletionRequest;
+use crate::store::{CompletionRequest, Remark};
 use crate::worker;
 
 /// Does something to each task; those that refuse are named, and the command
@@ -157,17 +157,21 @@ pub(super) fn complete(
         ));
     }
     each(&ids, output, |id| {
-        let request = CompletionRequest {
-            result: args.result.clone(),
-            summary: args.summary.clone(),
-            metadata: metadata.clone(),
-            fence: session.fence(id),
-            ..CompletionRequest::default()
-        };
-        session.end_worker(id)?;
-        worker::complete(&session.board, &session.paths, id, &request).map_err(refused(
-            format!("cannot complete {id} (unknown id or terminal state)"),
-        ))?;
+        let refuse = refused(format!(
+            "cannot complete {id} (unknown id or terminal state)"
+        ));
+        session
+            .once_nobody_works(id, |_, fence, _| {
+                let request = CompletionRequest {
+                    result: args.result.clone(),
+                    summary: args.summary.clone(),
+                    metadata: metadata.clone(),
+                    fence,
+                    ..CompletionRequest::default()
+                };
+                worker::complete(&session.board, &session.paths, id, &request)
+            })
+            .map_err(refuse)?;
         Ok(format!("Completed {id}"))
     })
 }
@@ -199,7 +203,7 @@ pub(super) fn block(
     session: &Session<'_>,
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
-    park(&args, "block", "Blocked", "BLOCKED", session, output)
+    park(&args, Status::Blocked, session, output)
 }
 
 pub(super) fn schedule(
@@ -207,47 +211,35 @@ pub(super) fn schedule(
     session: &Session<'_>,
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
-    park(&args, "schedule", "Scheduled", "SCHEDULED", session, output)
+    park(&args, Status::Scheduled, session, output)
 }
 
 fn park(
     args: &ParkArgs,
-    verb: &str,
-    done: &str,
-    prefix: &str,
+    into: Status,
     session: &Session<'_>,
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
     let reason = words(&args.reason);
+    let reason = reason.as_deref();
     let author = session.author();
+    let (verb, done, prefix) = match into {
+        Status::Scheduled => ("schedule", "Scheduled", "SCHEDULED"),
+        _ => ("block", "Blocked", "BLOCKED"),
+    };
+    let text = reason.map(|reason| format!("{prefix}: {reason}"));
+    let remark = text.as_deref().map(|text| Remark {
+        author: &author,
+        text,
+    });
     each(&all_ids(&args.task_id, &args.ids), output, |id| {
-        let refuse = refused(format!("cannot {verb} {id}"));
-        let allowed: &[Status] = match verb {
-            "block" => &[Status::Running, Status::Ready],
-            _ => &[
-                Status::Todo,
-                Status::Ready,
-                Status::Running,
-                Status::Blocked,
-            ],
-        };
-        let task = session.board.task(id).map_err(&refuse)?;
-        if !allowed.contains(&task.status) {
-            return Err(Failure::failed(format!("cannot {verb} {id}")));
-        }
-        if let Some(reason) = &reason {
-            session
-                .board
-                .comment(id, &author, &format!("{prefix}: {reason}"))?;
-        }
-        session.end_worker(id)?;
-        let fence = session.fence(id);
-        match verb {
-            "block" => session.board.block(id, reason.as_deref(), fence),
-            _ => session.board.schedule(id, reason.as_deref(), fence),
-        }
-        .map_err(&refuse)?;
-        Ok(with_reason(format!("{done} {id}"), reason.as_deref()))
+        session
+            .once_nobody_works(id, |_, fence, _| match into {
+                Status::Scheduled => session.board.schedule(id, reason, fence, remark),
+                _ => session.board.block(id, reason, fence, remark),
+            })
+            .map_err(refused(format!("cannot {verb} {id}")))?;
+        Ok(with_reason(format!("{done} {id}"), reason))
     })
 }
 
@@ -264,22 +256,14 @@ pub(super) fn unblock(
         .map(str::trim)
         .filter(|text| !text.is_empty());
     each(&ids, output, |id| {
-        let refuse = refused(format!("cannot unblock {id} (not blocked/scheduled?)"));
-        let task = session.board.task(id).map_err(&refuse)?;
-        if !matches!(task.status, Status::Blocked | Status::Scheduled) {
-            return Err(refuse(
-                Refusal::WrongStatus {
-                    status: task.status,
-                }
-                .into(),
-            ));
-        }
-        if let Some(reason) = reason {
-            session
-                .board
-                .comment(id, &author, &format!("UNBLOCK: {reason}"))?;
-        }
-        session.board.unblock(id).map_err(&refuse)?;
+        let text = reason.map(|reason| format!("UNBLOCK: {reason}"));
+        let remark = text.as_deref().map(|text| Remark {
+            author: &author,
+            text,
+        });
+        session.board.unblock(id, remark).map_err(refused(format!(
+            "cannot unblock {id} (not blocked/scheduled?)"
+        )))?;
         Ok(with_reason(format!("Unblocked {id}"), reason))
     })
 }
@@ -352,10 +336,8 @@ pub(super) fn archive(
     let away: Vec<TaskId> = args.task_ids.iter().map(|id| task_id(id)).collect();
     let gone: Vec<TaskId> = args.rm.iter().map(|id| task_id(id)).collect();
     let archived = each(&away, output, |id| {
-        session.end_worker(id)?;
         session
-            .board
-            .archive(id)
+            .once_nobody_works(id, |_, fence, _| session.board.archive(id, fence))
             .map_err(refused(format!("cannot archive {id}")))?;
         Ok(format!("Archived {id}"))
     });

@@ -57,6 +57,8 @@ pub enum Report<'r> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Once,
+    /// One round, and not on every board.
+    OnceFailed,
     Interrupted,
     Terminated,
     /// Nobody reads what it reports any more.
@@ -114,7 +116,11 @@ impl Daemon<'_> {
                 return Ok(Ended::Unheard);
             }
             if self.once {
-                return Ok(Ended::Once);
+                return Ok(if state.failed {
+                    Ended::OnceFailed
+                } else {
+                    Ended::Once
+                });
             }
             if let Some(ended) = wait(&wakes, next_round, &mut state) {
                 return Ok(ended);
@@ -231,6 +237,7 @@ impl Daemon<'_> {
                 }
                 // One board's trouble is not another's.
                 Err(error) => {
+                    state.failed = true;
                     state.open.remove(&slug);
                     if error.is_damage() {
                         let fingerprint = fingerprint(&paths.database);
@@ -328,6 +335,7 @@ struct State {
     settings: Option<Settings>,
     said: HashSet<String>,
     exits: Vec<WorkerExit>,
+    failed: bool,
 }
 
 impl State {

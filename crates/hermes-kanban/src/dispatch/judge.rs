@@ -17,8 +17,6 @@ pub struct Liveness {
     /// The claim was made on this host.
     pub host_local: bool,
     pub worker_alive: bool,
-    /// The dispatcher that made the claim runs.
-    pub claimer_alive: bool,
     /// Our own child: its end is known at once and needs no grace.
     pub own_child: bool,
 }
@@ -54,9 +52,8 @@ pub enum Verdict {
         elapsed: i64,
         limit: i64,
     },
+    /// A dispatcher's claim that never got a process.
     NeverSpawned,
-    /// Its dispatcher died before it started a worker.
-    Orphaned,
 }
 
 /// In the order of the reference: claim, heartbeat, process, running time.
@@ -72,7 +69,12 @@ pub fn judge(task: &RunningTask, live: Liveness, settings: &Settings, now: i64) 
         };
     }
     let Some(pid) = task.worker_pid else {
-        return judge_without_worker(task, live, elapsed);
+        // A claim by hand lives by its TTL; a dispatcher's must get a worker soon.
+        return if live.host_local && is_overdue(task, now) {
+            Verdict::NeverSpawned
+        } else {
+            Verdict::Keep
+        };
     };
     if let Some(timeout) = settings.stale_timeout
         && elapsed > timeout
@@ -109,17 +111,11 @@ pub fn judge(task: &RunningTask, live: Liveness, settings: &Settings, now: i64) 
     }
 }
 
-/// A claim by hand lives by its TTL; a dispatcher's must get a worker soon.
-fn judge_without_worker(task: &RunningTask, live: Liveness, elapsed: i64) -> Verdict {
-    let by_dispatcher = task.identity.is_some() && live.host_local;
-    if !by_dispatcher || elapsed < SPAWN_SECONDS {
-        return Verdict::Keep;
-    }
-    if live.claimer_alive {
-        Verdict::NeverSpawned
-    } else {
-        Verdict::Orphaned
-    }
+/// A dispatcher's claim that should have a worker by now and has none.
+pub(super) fn is_overdue(task: &RunningTask, now: i64) -> bool {
+    task.worker_pid.is_none()
+        && task.identity.is_some()
+        && now - task.run_started_at >= SPAWN_SECONDS
 }
 
 fn judge_the_dead(task: &RunningTask, pid: i64) -> Verdict {
@@ -208,7 +204,6 @@ mod tests {
     const ALIVE: Liveness = Liveness {
         host_local: true,
         worker_alive: true,
-        claimer_alive: true,
         own_child: false,
     };
     const DEAD: Liveness = Liveness {
@@ -218,7 +213,6 @@ mod tests {
     const FOREIGN: Liveness = Liveness {
         host_local: false,
         worker_alive: false,
-        claimer_alive: false,
         own_child: false,
     };
 
@@ -298,20 +292,12 @@ mod tests {
             judge(&launching, ALIVE, &settings, 10_010),
             Verdict::NeverSpawned
         );
-        let dead = Liveness {
-            claimer_alive: false,
-            ..ALIVE
-        };
-        assert_eq!(
-            judge(&launching, dead, &settings, 10_010),
-            Verdict::Orphaned
-        );
         let by_hand = RunningTask {
             identity: None,
             claim_expires: Some(99_999),
             ..launching
         };
-        assert_eq!(judge(&by_hand, dead, &settings, 60_000), Verdict::Keep);
+        assert_eq!(judge(&by_hand, DEAD, &settings, 60_000), Verdict::Keep);
     }
 
     #[test]

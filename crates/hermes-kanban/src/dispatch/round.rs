@@ -220,6 +220,14 @@ impl Round<'_> {
             match launched {
                 Ok(process) => {
                     let path = workspace.path.to_string_lossy().into_owned();
+                    tracing::info!(
+                        board = %self.paths.slug,
+                        task = %task.id,
+                        assignee,
+                        run,
+                        pid = process.pid,
+                        "worker started"
+                    );
                     result
                         .spawned
                         .push((task.id.clone(), assignee.to_owned(), path));

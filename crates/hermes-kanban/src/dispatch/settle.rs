@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::thread;
 
 use super::DispatchResult;
-use super::judge::{EXIT_RATE_LIMITED, Liveness, Verdict, fingerprint, judge};
+use super::judge::{EXIT_RATE_LIMITED, Liveness, Verdict, fingerprint, is_overdue, judge};
 use super::round::Round;
 use crate::error::KanbanError;
-use crate::host::WorkerRef;
 use crate::machine::{Failure, FailureKind, Fence, Limit, Release};
 use crate::model::{Status, Task, Termination};
 use crate::store::{ReadyTask, RunningTask};
@@ -39,6 +38,8 @@ pub(super) fn settle(
     result: &mut DispatchResult,
 ) -> Result<Settled, KanbanError> {
     let now = round.board.now();
+    let mut tasks = tasks;
+    adopt_unrecorded(round, &mut tasks, mode, now)?;
     let judged: Vec<(RunningTask, Liveness, Verdict)> = tasks
         .into_iter()
         .map(|task| {
@@ -74,23 +75,42 @@ pub(super) fn settle(
     Ok(settled)
 }
 
+/// A dispatcher that died between the start of a worker and its record leaves a
+/// process behind that only its environment names. It keeps its task.
+fn adopt_unrecorded(
+    round: &Round<'_>,
+    tasks: &mut [RunningTask],
+    mode: Mode,
+    now: i64,
+) -> Result<(), KanbanError> {
+    let mut found = Vec::new();
+    for task in tasks.iter_mut() {
+        let local = task
+            .claim_lock
+            .as_deref()
+            .is_some_and(|lock| round.host.owns(lock));
+        if let Some(run) = task.run.filter(|_| local && is_overdue(task, now))
+            && let Some(process) = round.host.find_unrecorded(&task.id, run)
+        {
+            let identity = round.host.describe(run, &process);
+            task.worker_pid = identity.pid;
+            task.identity = Some(identity.clone());
+            found.push((task.id.clone(), identity));
+        }
+    }
+    if mode == Mode::Act && !found.is_empty() {
+        round.board.launched(&found)?;
+    }
+    Ok(())
+}
+
 fn look(round: &Round<'_>, task: &RunningTask) -> Liveness {
     let lock = task.claim_lock.as_deref().unwrap_or_default();
     let host_local = round.host.owns(lock);
     Liveness {
         host_local,
-        worker_alive: host_local && round.host.find(worker(task)).is_some(),
-        claimer_alive: host_local && round.host.claimer_is_alive(lock),
+        worker_alive: host_local && round.host.find(task.worker()).is_some(),
         own_child: task.run.is_some_and(|run| round.own_runs.contains(&run)),
-    }
-}
-
-fn worker(task: &RunningTask) -> WorkerRef<'_> {
-    WorkerRef {
-        lock: task.claim_lock.as_deref(),
-        pid: task.worker_pid,
-        run_started_at: task.run_started_at,
-        identity: task.identity.as_ref(),
     }
 }
 
@@ -121,7 +141,9 @@ fn end_workers(
                     Verdict::Expired { .. } | Verdict::Stale { .. } | Verdict::TimedOut { .. }
                 )
             })
-            .map(|(index, (task, _, _))| (index, scope.spawn(move || host.terminate(worker(task)))))
+            .map(|(index, (task, _, _))| {
+                (index, scope.spawn(move || host.terminate(task.worker())))
+            })
             .collect();
         handles
             .into_iter()
@@ -218,16 +240,8 @@ impl Case<'_> {
                 result.reclaimed += usize::from(self.release(release, settled)?);
                 Ok(())
             }
-            Verdict::Orphaned => {
-                let release = Release::Abandoned {
-                    reason: "dispatcher_died",
-                    error: "the dispatcher ended before it started a worker".to_owned(),
-                };
-                result.reclaimed += usize::from(self.release(release, settled)?);
-                Ok(())
-            }
             Verdict::NeverSpawned => {
-                let error = "the dispatcher did not start a worker".to_owned();
+                let error = "its dispatcher did not start a worker".to_owned();
                 self.fail(FailureKind::SpawnFailed, error, false, settled, result)?;
                 Ok(())
             }
@@ -298,7 +312,7 @@ impl Case<'_> {
         Ok(ours(
             self.round
                 .board
-                .release_run(&self.task.id, self.task.run, release),
+                .release(&self.task.id, self.task.run, release),
         )?
         .is_some())
     }

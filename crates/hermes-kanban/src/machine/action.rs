@@ -79,7 +79,9 @@ pub enum Action {
         assignee: Option<String>,
         source: Option<String>,
     },
-    Archive,
+    Archive {
+        fence: Fence,
+    },
     Specify {
         title: Option<String>,
         body: Option<String>,
@@ -108,12 +110,22 @@ pub enum Action {
     },
 }
 
-/// Who may act: anyone, or only the worker of one run.
+/// Under which run an action holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fence {
     #[default]
     Open,
+    /// Only while this run is the open one.
     Run(i64),
+    /// Only while no run is open.
+    Idle,
+}
+
+impl Fence {
+    /// For whoever has looked at the task and ended its worker.
+    pub fn as_seen(current_run: Option<i64>) -> Self {
+        current_run.map_or(Fence::Idle, Fence::Run)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,6 +27,8 @@ pub enum Refusal {
     ParentsOpen,
     #[error("run {expected} is over; the task's current run is {}", shown(*current))]
     RunIsOver { expected: i64, current: Option<i64> },
+    #[error("somebody has taken it up meanwhile")]
+    TakenUp,
     #[error("currently running (claimed)")]
     Claimed,
     #[error("nothing holds it and nothing lets it go")]
@@ -98,6 +100,7 @@ pub(super) fn check_fence(task: &Task, fence: Fence) -> Result<(), Refusal> {
             expected,
             current: task.current_run_id,
         }),
+        Fence::Idle if task.current_run_id.is_some() => Err(Refusal::TakenUp),
         _ => Ok(()),
     }
 }
@@ -215,7 +218,7 @@ pub fn transition(task: &Task, action: &Action, now: i64) -> Result<Transition, 
             }
             Ok(Transition::to(next).event(NewEvent::with(EventKind::Assigned, payload)))
         }
-        Action::Archive => archive(task),
+        Action::Archive { fence } => archive(task, *fence),
         Action::Specify {
             title,
             body,
@@ -286,7 +289,8 @@ fn unblock(task: &Task, parents_open: bool) -> Result<Transition, Refusal> {
     Ok(next.event(event))
 }
 
-fn archive(task: &Task) -> Result<Transition, Refusal> {
+fn archive(task: &Task, fence: Fence) -> Result<Transition, Refusal> {
+    check_fence(task, fence)?;
     if task.status == Status::Archived {
         return Err(Refusal::WrongStatus {
             status: task.status,

@@ -5,6 +5,7 @@ use rusqlite::{Transaction, params};
 use serde_json::{Map, Value, json};
 
 use super::apply::{Applied, act, apply, insert_event, instant_run, load};
+use super::comments::comment_in;
 use super::links;
 use super::open::Board;
 use super::promote::{Scope, promote_in};
@@ -13,6 +14,13 @@ use crate::machine::{
     Action, Failure, Fence, Limit, Release, RunClose, normalize_assignee, transition,
 };
 use crate::model::{EventKind, Outcome, Status, Task, python};
+
+/// A comment that goes with an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remark<'a> {
+    pub author: &'a str,
+    pub text: &'a str,
+}
 
 impl Board {
     /// Lets the state machine decide about one action that needs no other facts.
@@ -27,14 +35,10 @@ impl Board {
         id: &TaskId,
         reason: Option<&str>,
         fence: Fence,
+        remark: Option<Remark<'_>>,
     ) -> Result<Task, KanbanError> {
-        self.act(
-            id,
-            &Action::Block {
-                reason: reason.map(str::to_owned),
-                fence,
-            },
-        )
+        let reason = reason.map(str::to_owned);
+        self.act_saying(id, remark, |_, _| Ok(Action::Block { reason, fence }))
     }
 
     pub fn schedule(
@@ -42,22 +46,36 @@ impl Board {
         id: &TaskId,
         reason: Option<&str>,
         fence: Fence,
+        remark: Option<Remark<'_>>,
     ) -> Result<Task, KanbanError> {
-        self.act(
-            id,
-            &Action::Schedule {
-                reason: reason.map(str::to_owned),
-                fence,
-            },
-        )
+        let reason = reason.map(str::to_owned);
+        self.act_saying(id, remark, |_, _| Ok(Action::Schedule { reason, fence }))
     }
 
-    pub fn unblock(&self, id: &TaskId) -> Result<Task, KanbanError> {
+    pub fn unblock(&self, id: &TaskId, remark: Option<Remark<'_>>) -> Result<Task, KanbanError> {
+        self.act_saying(id, remark, |tx, id| {
+            let parents_open = !links::open_parents(tx, id)?.is_empty();
+            Ok(Action::Unblock { parents_open })
+        })
+    }
+
+    /// An action with what its author has to say about it: both or neither.
+    fn act_saying(
+        &self,
+        id: &TaskId,
+        remark: Option<Remark<'_>>,
+        action: impl FnOnce(&Transaction<'_>, &TaskId) -> Result<Action, KanbanError>,
+    ) -> Result<Task, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             let task = load(tx, id)?;
-            let parents_open = !links::open_parents(tx, id)?.is_empty();
-            Ok(act(tx, &task, &Action::Unblock { parents_open }, now)?.task)
+            let action = action(tx, id)?;
+            // What is refused is refused before anything is written.
+            transition(&task, &action, now)?;
+            if let Some(remark) = remark {
+                comment_in(tx, id, remark.author, remark.text, now)?;
+            }
+            Ok(act(tx, &task, &action, now)?.task)
         })
     }
 
@@ -80,6 +98,9 @@ impl Board {
         ids: &[TaskId],
         assignee: &str,
     ) -> Result<Vec<TaskId>, KanbanError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let now = self.now();
         self.database.write(|tx| {
             let mut assigned = Vec::with_capacity(ids.len());
@@ -103,13 +124,9 @@ impl Board {
         })
     }
 
-    /// Takes a claim back. The caller has ended the worker first.
-    pub fn release(&self, id: &TaskId, release: Release) -> Result<Task, KanbanError> {
-        self.act(id, &Action::Release(release))
-    }
-
-    /// The same, but only if `run` is still the task's open run.
-    pub fn release_run(
+    /// Takes a claim back, if `run` is still the task's open run. The caller has
+    /// ended the worker first.
+    pub fn release(
         &self,
         id: &TaskId,
         run: Option<i64>,
@@ -176,10 +193,10 @@ impl Board {
     }
 
     /// Puts a task away; its children no longer wait for it.
-    pub fn archive(&self, id: &TaskId) -> Result<Task, KanbanError> {
+    pub fn archive(&self, id: &TaskId, fence: Fence) -> Result<Task, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
-            let task = act(tx, &load(tx, id)?, &Action::Archive, now)?.task;
+            let task = act(tx, &load(tx, id)?, &Action::Archive { fence }, now)?.task;
             promote_in(tx, Scope::ChildrenOf(id), self.failure_limit, now)?;
             Ok(task)
         })

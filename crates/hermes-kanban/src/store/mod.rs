@@ -34,6 +34,7 @@ pub use completion::CompletionRequest;
 pub use cursor::EventFilter;
 pub use diagnose::Examined;
 pub use gc::Collected;
+pub use lifecycle::Remark;
 pub use links::Linked;
 pub use notify::{Delivery, SubscriptionKey};
 pub use open::{Board, Check, OpenOptions};

@@ -112,43 +112,18 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Takes what is to be told and moves the cursor. `None` when there is nothing.
+    /// Takes what is to be told and moves the cursor. `None` when there is nothing,
+    /// which is found out without a write: a gateway asks every few seconds.
     pub fn take_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError> {
-        let kinds: Vec<&str> = TOLD.iter().map(|kind| kind.as_str()).collect();
-        let kinds = crate::model::python(&kinds);
+        if pending(self.database.connection(), key)?.is_none() {
+            return Ok(None);
+        }
         self.database.write(|tx| {
-            let cursor: Option<i64> = tx
-                .prepare_cached(
-                    "SELECT last_event_id FROM kanban_notify_subs WHERE task_id = ?1
-                         AND platform = ?2 AND chat_id = ?3 AND thread_id = ?4",
-                )?
-                .query_map(
-                    params![
-                        key.task_id.as_str(),
-                        key.platform,
-                        key.chat_id,
-                        key.thread_id
-                    ],
-                    |row| row.get(0),
-                )?
-                .next()
-                .transpose()?;
-            let Some(from) = cursor else {
+            let Some(delivery) = pending(tx, key)? else {
                 return Ok(None);
             };
-            let events: Vec<Event> = tx
-                .prepare_cached(&format!(
-                    "SELECT {} FROM task_events WHERE task_id = ?1 AND id > ?2
-                         AND kind IN (SELECT value FROM json_each(?3)) ORDER BY id",
-                    rows::EVENT_COLUMNS
-                ))?
-                .query_map(params![key.task_id.as_str(), from, kinds], rows::event)?
-                .collect::<Result<_, _>>()?;
-            let Some(to) = events.last().map(|event| event.id) else {
-                return Ok(None);
-            };
-            set_cursor(tx, key, from, to)?;
-            Ok(Some(Delivery { events, from, to }))
+            set_cursor(tx, key, delivery.from, delivery.to)?;
+            Ok(Some(delivery))
         })
     }
 
@@ -161,6 +136,48 @@ impl Board {
         self.database
             .write(|tx| set_cursor(tx, key, delivery.to, delivery.from))
     }
+}
+
+/// What lies behind the cursor of a subscription.
+fn pending(
+    connection: &rusqlite::Connection,
+    key: &SubscriptionKey,
+) -> Result<Option<Delivery>, KanbanError> {
+    let kinds: Vec<&str> = TOLD.iter().map(|kind| kind.as_str()).collect();
+    let cursor: Option<i64> = connection
+        .prepare_cached(
+            "SELECT last_event_id FROM kanban_notify_subs WHERE task_id = ?1
+                 AND platform = ?2 AND chat_id = ?3 AND thread_id = ?4",
+        )?
+        .query_map(
+            params![
+                key.task_id.as_str(),
+                key.platform,
+                key.chat_id,
+                key.thread_id
+            ],
+            |row| row.get(0),
+        )?
+        .next()
+        .transpose()?;
+    let Some(from) = cursor else {
+        return Ok(None);
+    };
+    let events: Vec<Event> = connection
+        .prepare_cached(&format!(
+            "SELECT {} FROM task_events WHERE task_id = ?1 AND id > ?2
+                 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY id",
+            rows::EVENT_COLUMNS
+        ))?
+        .query_map(
+            params![key.task_id.as_str(), from, crate::model::python(&kinds)],
+            rows::event,
+        )?
+        .collect::<Result<_, _>>()?;
+    let Some(to) = events.last().map(|event| event.id) else {
+        return Ok(None);
+    };
+    Ok(Some(Delivery { events, from, to }))
 }
 
 fn set_cursor(

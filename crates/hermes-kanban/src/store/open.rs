@@ -110,6 +110,20 @@ impl Board {
         Ok(board)
     }
 
+    /// A board to look names up in: nothing is made, checked, changed or waited for.
+    pub fn glance(path: &Path) -> Result<Self, KanbanError> {
+        let pragmas = Pragmas {
+            synchronous: Synchronous::Full,
+            foreign_keys: true,
+            patience: Duration::from_millis(100),
+        };
+        Ok(Self {
+            database: Database::open(path, &pragmas, Access::ReadOnly)?,
+            clock: Clock::System,
+            failure_limit: DEFAULT_FAILURE_LIMIT,
+        })
+    }
+
     pub fn path(&self) -> &Path {
         self.database.path()
     }

@@ -6,7 +6,7 @@ use rusqlite::types::ToSql;
 use super::open::Board;
 use super::{apply, links, rows};
 use crate::error::KanbanError;
-use crate::model::{Attachment, Comment, Event, Run, Status, Task};
+use crate::model::{Attachment, Comment, Event, Run, Status, Task, python};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFilter {
@@ -311,23 +311,29 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Ids that begin with `prefix`, for completion in a shell.
+    /// Tasks whose id begins with `prefix`, for completion in a shell; of these
+    /// statuses, or with none all that are not archived.
     pub fn ids_with_prefix(
         &self,
         prefix: &str,
+        statuses: &[Status],
         count: usize,
     ) -> Result<Vec<(TaskId, String)>, KanbanError> {
+        let names: Vec<&str> = statuses.iter().map(|status| status.as_str()).collect();
         Ok(self
             .database
             .connection()
             .prepare(
                 "SELECT id, title FROM tasks
-                 WHERE substr(id, 1, length(?1)) = ?1 AND status <> 'archived'
-                 ORDER BY priority DESC, created_at LIMIT ?2",
+                 WHERE substr(id, 1, length(?1)) = ?1
+                   AND CASE WHEN ?2 = '[]' THEN status <> 'archived'
+                            ELSE status IN (SELECT value FROM json_each(?2)) END
+                 ORDER BY priority DESC, created_at, rowid LIMIT ?3",
             )?
-            .query_map(rusqlite::params![prefix, count as i64], |row| {
-                Ok((TaskId::new(rows::text(row, 0)?), rows::text(row, 1)?))
-            })?
+            .query_map(
+                rusqlite::params![prefix, python(&names), count as i64],
+                |row| Ok((TaskId::new(rows::text(row, 0)?), rows::text(row, 1)?)),
+            )?
             .collect::<Result<_, _>>()?)
     }
 }

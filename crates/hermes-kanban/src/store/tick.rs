@@ -11,6 +11,7 @@ use super::apply::insert_event;
 use super::open::Board;
 use super::rows;
 use crate::error::KanbanError;
+use crate::host::WorkerRef;
 use crate::model::{EventKind, Status, Task, WorkerIdentity, from_stored, python};
 
 /// A task somebody works on.
@@ -35,6 +36,18 @@ pub struct RunningTask {
 }
 
 impl RunningTask {
+    /// Whom to look for in the process table.
+    pub fn worker(&self) -> WorkerRef<'_> {
+        WorkerRef {
+            task: &self.id,
+            run: self.run,
+            lock: self.claim_lock.as_deref(),
+            pid: self.worker_pid,
+            run_started_at: self.run_started_at,
+            identity: self.identity.as_ref(),
+        }
+    }
+
     /// The task as it waits when its claim is gone.
     pub fn released(&self, last_failure_error: Option<String>) -> ReadyTask {
         ReadyTask {

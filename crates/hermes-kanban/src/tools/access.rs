@@ -9,6 +9,7 @@ use hermes_home::{Clock, Environment, Home};
 use crate::boards::{BoardPaths, Boards, Selection, Slug};
 use crate::env;
 use crate::error::KanbanError;
+use crate::host::Host;
 use crate::settings::Settings;
 use crate::store::{Board, OpenOptions};
 use crate::worker::Assignment;
@@ -21,15 +22,27 @@ pub struct ToolAccess {
     pub(super) boards: Boards,
     pub(super) settings: Settings,
     pub(super) assignment: Option<Assignment>,
+    pub(super) host: Host,
+    /// Chosen once: a `boards switch` elsewhere does not move a conversation.
+    own: Slug,
     environment: Environment,
     clock: Clock,
     open: Mutex<BTreeMap<Slug, SharedBoard>>,
 }
 
 impl ToolAccess {
-    pub fn new(home: &Home, environment: &Environment, config: &Config, clock: &Clock) -> Self {
+    pub fn new(
+        home: &Home,
+        environment: &Environment,
+        config: &Config,
+        clock: &Clock,
+        host: Host,
+    ) -> Self {
+        let boards = Boards::locate(home, environment);
         Self {
-            boards: Boards::locate(home, environment),
+            own: Selection::active(&boards, environment).slug,
+            boards,
+            host,
             settings: Settings::read(config, environment),
             assignment: Assignment::of(environment),
             environment: environment.clone(),
@@ -43,14 +56,14 @@ impl ToolAccess {
         self.board(None).map(|(board, _)| board)
     }
 
-    /// The named board, or the active one. A name that leads nowhere is an error:
+    /// The named board, or this conversation's. A name that leads nowhere is an error:
     /// making a board of it would hide the task from everybody. (The reference does.)
     pub(super) fn board(
         &self,
         name: Option<&str>,
     ) -> Result<(SharedBoard, BoardPaths), KanbanError> {
         let slug = match name {
-            None => Selection::active(&self.boards, &self.environment).slug,
+            None => self.own.clone(),
             Some(name) => {
                 let slug = Slug::parse(name)?;
                 if !self.boards.exists(&slug) {

@@ -39,10 +39,10 @@ pub(super) fn run(
         Kind::Block => {
             let reason = arguments.required("reason")?;
             let id = own(access, &arguments)?;
-            let run = board.task(&id).map_err(say)?.current_run_id;
-            board
-                .block(&id, Some(&reason), fence(access, &id))
-                .map_err(say)?;
+            let run = once_nobody_else_works(access, &board, &id, |task, fence| {
+                board.block(&id, Some(&reason), fence, None)?;
+                Ok(task.current_run_id)
+            })?;
             Ok(json!({"ok": true, "task_id": id, "run_id": run}))
         }
         Kind::Heartbeat => {
@@ -67,7 +67,7 @@ pub(super) fn run(
         Kind::Create => create(access, &board, &paths, caller, &arguments),
         Kind::Unblock => {
             let id = TaskId::new(arguments.required("task_id")?);
-            let task = board.unblock(&id).map_err(say)?;
+            let task = board.unblock(&id, None).map_err(say)?;
             Ok(json!({"ok": true, "task_id": id, "status": task.status}))
         }
         Kind::Link => {
@@ -109,6 +109,26 @@ fn own(access: &ToolAccess, arguments: &Arguments<'_>) -> Result<TaskId, Complai
         )),
         _ => Ok(id),
     }
+}
+
+/// A worker acts on its own run. Anybody else decides about a task only when its
+/// worker has ended.
+fn once_nobody_else_works<T>(
+    access: &ToolAccess,
+    board: &Board,
+    id: &TaskId,
+    mut act: impl FnMut(&Task, Fence) -> Result<T, KanbanError>,
+) -> Result<T, Complaint> {
+    if access
+        .assignment
+        .as_ref()
+        .is_some_and(|own| own.task == *id)
+    {
+        let task = board.task(id).map_err(say)?;
+        return act(&task, fence(access, id)).map_err(say);
+    }
+    worker::once_nobody_works(board, &access.host, id, |task, fence, _| act(task, fence))
+        .map_err(say)
 }
 
 fn fence(access: &ToolAccess, id: &TaskId) -> Fence {
@@ -245,10 +265,16 @@ fn complete(
         metadata: metadata.map(Value::Object),
         artifacts: arguments.list("artifacts")?,
         created_cards: arguments.ids("created_cards")?,
-        fence: fence(access, &id),
+        fence: Fence::Open,
     };
-    let run = board.task(&id).map_err(say)?.current_run_id;
-    worker::complete(board, paths, &id, &request).map_err(say)?;
+    let run = once_nobody_else_works(access, board, &id, |task, fence| {
+        let request = CompletionRequest {
+            fence,
+            ..request.clone()
+        };
+        worker::complete(board, paths, &id, &request)?;
+        Ok(task.current_run_id)
+    })?;
     Ok(json!({"ok": true, "task_id": id, "run_id": run}))
 }
 

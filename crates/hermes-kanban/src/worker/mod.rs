@@ -2,6 +2,7 @@
 
 mod assignment;
 mod context_text;
+mod ending;
 mod finish;
 mod git;
 mod guidance;
@@ -12,6 +13,7 @@ mod workspace;
 
 pub use assignment::{Assignment, Goal};
 pub use context_text::worker_context;
+pub(crate) use ending::once_nobody_works;
 pub use finish::{complete, remove_finished_scratch};
 pub(crate) use finish::{free_name, remove_managed};
 pub use guidance::GUIDANCE;

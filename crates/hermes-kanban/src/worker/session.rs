@@ -170,7 +170,7 @@ impl WorkerSession {
                     exit_code: EXIT_RATE_LIMITED,
                     error: message,
                 };
-                self.settle(|board, id, run| board.release_run(id, run, release).map(drop))?;
+                self.settle(|board, id, run| board.release(id, run, release).map(drop))?;
                 Ok(Next::Exit(75))
             }
             TurnEnd::BudgetReached { message } => {
@@ -288,7 +288,7 @@ impl WorkerSession {
 
     fn block(&self, reason: &str) -> Result<(), KanbanError> {
         let fence = self.fence();
-        self.settle(|board, id, _| board.block(id, Some(reason), fence).map(drop))
+        self.settle(|board, id, _| board.block(id, Some(reason), fence, None).map(drop))
     }
 
     fn fail(&self, kind: FailureKind, error: String) -> Result<(), KanbanError> {

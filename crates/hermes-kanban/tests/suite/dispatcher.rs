@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::support::TestHome;
 
 /// A home whose workers run `script`.
-fn home_with(script: &str) -> TestHome {
+pub(super) fn home_with(script: &str) -> TestHome {
     let mut home = TestHome::new();
     home.add_profile("alpha");
     home.add_profile("beta");
@@ -34,9 +34,9 @@ fn home_with(script: &str) -> TestHome {
 }
 
 /// Says its pid and sleeps until somebody ends it.
-const SLEEPER: &str = "echo $$ > \"$HERMES_KANBAN_WORKSPACE/pid\"\nexec sleep 300";
+pub(super) const SLEEPER: &str = "echo $$ > \"$HERMES_KANBAN_WORKSPACE/pid\"\nexec sleep 300";
 
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(super) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         if let Some(found) = look() {
@@ -47,16 +47,16 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn dispatch(home: &TestHome) -> Value {
+pub(super) fn dispatch(home: &TestHome) -> Value {
     home.json("dispatch --json")
 }
 
-fn workspace(home: &TestHome, id: &str) -> PathBuf {
+pub(super) fn workspace(home: &TestHome, id: &str) -> PathBuf {
     home.root().join("kanban/workspaces").join(id)
 }
 
 /// The worker's process, once it has said its number.
-fn worker(home: &TestHome, id: &str) -> Identity {
+pub(super) fn worker(home: &TestHome, id: &str) -> Identity {
     let file = workspace(home, id).join("pid");
     eventually("the worker's start", || {
         let pid: i32 = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
@@ -421,86 +421,6 @@ fn a_worker_beyond_its_time_is_ended_with_its_children() {
     let run = &home.json(&format!("runs {id} --json"))[0];
     assert_eq!(run["error"], "elapsed 61s > limit 60s");
     assert_eq!(run["outcome"], "timed_out");
-}
-
-#[test]
-fn archive_block_and_reclaim_end_the_worker() {
-    let home = home_with(SLEEPER);
-    for verb in ["archive", "block", "reclaim", "schedule"] {
-        let id = home.create("x --assignee alpha");
-        home.json("dispatch --json");
-        let process = worker(&home, &id);
-        home.ok(&format!("{verb} {id}"));
-        assert!(!process.is_alive(), "{verb}");
-        home.kanban(&format!("archive {id}"));
-    }
-}
-
-#[test]
-fn a_claim_of_another_host_is_never_touched_before_it_expires() {
-    let home = home_with("");
-    let board = home.board();
-    let id = home.create("x --assignee alpha");
-    let request = ClaimRequest {
-        lock: format!("elsewhere:{}", std::process::id()),
-        ttl: 900,
-        host: Some("elsewhere".into()),
-    };
-    board.claim(&TaskId::new(id.as_str()), &request).unwrap();
-    home.advance(899);
-    assert_eq!(dispatch(&home)["crashed"], json!([]));
-    assert_eq!(home.status(&id), "running");
-    home.advance(2);
-    assert_eq!(home.json("dispatch --json --max 0")["reclaimed"], 1);
-}
-
-#[test]
-fn a_claim_whose_dispatcher_died_before_the_launch_comes_back_and_counts_nothing() {
-    let home = home_with("");
-    let board = home.board();
-    let id = TaskId::new(home.create("x --assignee alpha"));
-    // No process has this number.
-    let request = ClaimRequest {
-        lock: "testhost:4194999".into(),
-        ttl: 900,
-        host: Some("testhost".into()),
-    };
-    board.claim(&id, &request).unwrap();
-    home.advance(9);
-    assert_eq!(home.json("dispatch --json --max 1")["reclaimed"], 0);
-    home.advance(1);
-    let result = home.json("dispatch --json --max 0");
-    assert_eq!(result["reclaimed"], 1);
-    let task = board.task(&id).unwrap();
-    assert_eq!(
-        (task.status.as_str(), task.consecutive_failures),
-        ("ready", 0)
-    );
-    assert_eq!(
-        board
-            .view(&id)
-            .unwrap()
-            .events
-            .last()
-            .unwrap()
-            .payload_str("reason"),
-        Some("dispatcher_died")
-    );
-}
-
-#[test]
-fn a_claim_by_hand_ends_by_its_ttl_alone() {
-    let home = home_with("");
-    let id = home.create("x --assignee alpha");
-    home.ok(&format!("claim {id} --ttl 100000"));
-    home.advance(50_000);
-    let result = home.json("dispatch --json --max 1");
-    assert_eq!(
-        (&result["stale"], &result["reclaimed"]),
-        (&json!([]), &json!(0))
-    );
-    home.advance(50_001);
-    assert_eq!(home.json("dispatch --json --max 0")["reclaimed"], 1);
 }
 
 #[test]

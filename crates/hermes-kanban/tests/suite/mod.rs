@@ -1,6 +1,7 @@
 mod corruption;
 mod dispatcher;
 mod goldens;
+mod liveness;
 mod processes;
 mod schema;
 mod storage;

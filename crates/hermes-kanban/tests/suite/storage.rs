@@ -38,6 +38,7 @@ fn a_late_worker_cannot_close_its_successors_run() {
     board
         .release(
             &id,
+            Some(first),
             hermes_kanban::machine::Release::Manual {
                 reason: None,
                 termination: Default::default(),
@@ -53,7 +54,7 @@ fn a_late_worker_cannot_close_its_successors_run() {
     assert!(board.complete(&id, &late).unwrap_err().is_refusal());
     assert!(
         board
-            .block(&id, None, Fence::Run(first))
+            .block(&id, None, Fence::Run(first), None)
             .unwrap_err()
             .is_refusal()
     );
@@ -160,13 +161,13 @@ fn each_event_is_taken_once_and_can_be_put_back() {
         None,
         "creation is not told"
     );
-    board.block(&id, Some("why"), Fence::Open).unwrap();
+    board.block(&id, Some("why"), Fence::Open, None).unwrap();
     let delivery = board.take_events(&key).unwrap().unwrap();
     assert_eq!(delivery.events[0].kind, "blocked");
     assert_eq!(board.take_events(&key).unwrap(), None);
     assert!(board.put_back(&key, &delivery).unwrap());
     assert_eq!(board.take_events(&key).unwrap().as_ref(), Some(&delivery));
-    board.unblock(&id).unwrap();
+    board.unblock(&id, None).unwrap();
     board.complete(&id, &CompletionRequest::default()).unwrap();
     assert_eq!(
         board.take_events(&key).unwrap().unwrap().events[0].kind,
@@ -184,7 +185,7 @@ fn a_breaker_block_recovers_and_a_requested_one_does_not() {
     let board = home.board();
     let asked = board.create(&card("asked")).unwrap().id;
     board
-        .block(&asked, Some("please look"), Fence::Open)
+        .block(&asked, Some("please look"), Fence::Open, None)
         .unwrap();
     let broken = board
         .create(&NewTask {

@@ -11,6 +11,8 @@ use hermes_home::{Clock, Environment, Home};
 use hermes_kanban::Host;
 use hermes_kanban::command::{self, Args, Context, Failure, Output, Sink};
 use hermes_kanban::store::{Board, OpenOptions};
+use hermes_store::rusqlite::Connection;
+use hermes_store::rusqlite::types::Value;
 use tempfile::TempDir;
 
 /// The moment at which the goldens were recorded.
@@ -170,6 +172,34 @@ impl TestHome {
             .as_str()
             .unwrap()
             .to_owned()
+    }
+
+    /// The same on another board.
+    pub(crate) fn create_on(&self, board: &str, words: &str) -> String {
+        self.json(&format!("--board {board} create {words} --json"))["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// What another program does to the board.
+    pub(crate) fn sql(&self, statements: &str) {
+        let connection = Connection::open(self.root().join("kanban.db")).unwrap();
+        connection.execute_batch(statements).unwrap();
+    }
+
+    /// What another program reads from a named board, as text.
+    pub(crate) fn sql_on(&self, board: &str, question: &str) -> String {
+        let path = self.root().join("kanban/boards").join(board);
+        let connection = Connection::open(path.join("kanban.db")).unwrap();
+        connection
+            .query_row(question, [], |row| row.get::<_, Value>(0))
+            .map(|value| match value {
+                Value::Integer(number) => number.to_string(),
+                Value::Text(text) => text,
+                other => format!("{other:?}"),
+            })
+            .unwrap()
     }
 
     pub(crate) fn status(&self, id: &str) -> String {

@@ -24,6 +24,7 @@ impl Bench {
             &home.context.environment,
             &home.context.config,
             &home.context.clock,
+            home.context.host.clone(),
         );
         let tools = kanban_tools(Arc::new(access));
         let runtime = tokio::runtime::Builder::new_current_thread()

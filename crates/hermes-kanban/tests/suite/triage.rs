@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use hermes_kanban::command::slash;
+use hermes_kanban::machine::Fence;
 use hermes_kanban::triage::{Assistant, NoAnswer, Question};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -223,7 +224,7 @@ fn circles_and_tasks_that_moved_leave_no_children_behind() {
         meanwhile: Box::new(move || {
             let board =
                 hermes_kanban::store::Board::open(&root.join("kanban.db"), &Default::default());
-            board.unwrap().archive(&task).unwrap();
+            board.unwrap().archive(&task, Fence::Open).unwrap();
         }),
     }));
     let outcome = home.kanban(&format!("decompose {id}"));

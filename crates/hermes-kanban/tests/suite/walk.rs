@@ -123,7 +123,7 @@ fn expected(task: &Task, step: &Step, sticky: bool, now: i64) -> Option<Task> {
             exit_code: 75,
             error: "429".into(),
         }),
-        Step::Archive => Action::Archive,
+        Step::Archive => Action::Archive { fence: Fence::Open },
         Step::Assign(someone) => Action::Assign {
             assignee: someone.then(|| "other".into()),
             source: None,
@@ -173,13 +173,14 @@ fn perform(board: &Board, id: &TaskId, task: &Task, step: &Step) -> bool {
             )
             .is_ok(),
         Step::Block(reason) => board
-            .block(id, reason.then_some("why"), Fence::Open)
+            .block(id, reason.then_some("why"), Fence::Open, None)
             .is_ok(),
-        Step::Schedule => board.schedule(id, None, Fence::Open).is_ok(),
-        Step::Unblock => board.unblock(id).is_ok(),
+        Step::Schedule => board.schedule(id, None, Fence::Open, None).is_ok(),
+        Step::Unblock => board.unblock(id, None).is_ok(),
         Step::Reclaim => board
             .release(
                 id,
+                run,
                 Release::Manual {
                     reason: None,
                     termination: Termination::default(),
@@ -187,7 +188,7 @@ fn perform(board: &Board, id: &TaskId, task: &Task, step: &Step) -> bool {
             )
             .is_ok(),
         Step::Expire => board
-            .release_run(
+            .release(
                 id,
                 run,
                 Release::Expired {
@@ -206,7 +207,7 @@ fn perform(board: &Board, id: &TaskId, task: &Task, step: &Step) -> bool {
             sigkill: false,
         }),
         Step::RateLimited => board
-            .release_run(
+            .release(
                 id,
                 run,
                 Release::RateLimited {
@@ -215,7 +216,7 @@ fn perform(board: &Board, id: &TaskId, task: &Task, step: &Step) -> bool {
                 },
             )
             .is_ok(),
-        Step::Archive => board.archive(id).is_ok(),
+        Step::Archive => board.archive(id, Fence::Open).is_ok(),
         Step::Assign(someone) => board.assign(id, someone.then_some("other")).is_ok(),
         Step::Promote => board.promote(id, "me", None, false, false).is_ok(),
         Step::Recompute => board.recompute_ready().unwrap() > 0,

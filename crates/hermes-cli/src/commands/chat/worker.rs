@@ -29,18 +29,23 @@ pub(super) fn begin(context: &Context) -> Result<Option<Worker>, CommandError> {
         return Ok(None);
     };
     let config = context.config()?;
-    let access = ToolAccess::new(&context.home, &context.environment, config, &context.clock);
+    let host = Host::of_machine();
+    let access = ToolAccess::new(
+        &context.home,
+        &context.environment,
+        config,
+        &context.clock,
+        host.clone(),
+    );
     let board = access.own_board().map_err(failed)?;
     let ttl = Settings::read(config, &context.environment).claim_ttl;
     let task = assignment.task.clone();
     let session =
-        WorkerSession::check_in(board, assignment, &Host::of_machine(), ttl).map_err(|reason| {
-            match reason {
-                NotMine::RunIsOver(why) => {
-                    CommandError::user(format!("task {task} is not this worker's any more: {why}"))
-                }
-                NotMine::Board(error) => failed(error),
+        WorkerSession::check_in(board, assignment, &host, ttl).map_err(|reason| match reason {
+            NotMine::RunIsOver(why) => {
+                CommandError::user(format!("task {task} is not this worker's any more: {why}"))
             }
+            NotMine::Board(error) => failed(error),
         })?;
     Ok(Some(Worker {
         session: Arc::new(Mutex::new(session)),

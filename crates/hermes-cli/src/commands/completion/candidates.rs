@@ -1,10 +1,12 @@
 //! What may stand at one place of a line, from the live command tree.
 //!
 //! An argument tells what it takes by the name of its value: `PROFILE` is completed
-//! with the profiles of this root, `KEY` and `KEY=VALUE` with config keys.
+//! with the profiles of this root, `KEY` and `KEY=VALUE` with config keys, `SLUG`
+//! with boards, `TASK` and its kin with tasks.
 
 use clap::{Arg, Command};
 use hermes_home::profile::Profiles;
+use hermes_kanban::command::completion as kanban;
 
 use crate::{Context, cli};
 
@@ -81,9 +83,10 @@ pub(super) fn find(request: &Request, context: &Context) -> Vec<Candidate> {
     let place = Place::after(&request.before, &tree);
     let typed = request.typed.as_str();
     let mut found = match (&place.pending, typed.split_once('=')) {
-        (Some(argument), _) => values(argument, context),
-        (None, Some((option, _))) if option.starts_with("--") && !place.only_values => {
-            let values = option_named(place.command, option).map(|arg| values(arg, context));
+        (Some(argument), _) => values(argument, request, typed, context),
+        (None, Some((option, begun))) if option.starts_with("--") && !place.only_values => {
+            let values = option_named(place.command, option)
+                .map(|argument| values(argument, request, begun, context));
             let mut values = values.unwrap_or_default();
             for candidate in &mut values {
                 candidate.value = format!("{option}={}", candidate.value);
@@ -91,7 +94,7 @@ pub(super) fn find(request: &Request, context: &Context) -> Vec<Candidate> {
             values
         }
         _ if typed.starts_with('-') && !place.only_values => options(place.command),
-        _ => place.words(context),
+        _ => place.words(request, context),
     };
     found.retain(|candidate| candidate.value.starts_with(typed));
     for candidate in &mut found {
@@ -150,7 +153,7 @@ impl<'tree> Place<'tree> {
         }
     }
 
-    fn words(&self, context: &Context) -> Vec<Candidate> {
+    fn words(&self, request: &Request, context: &Context) -> Vec<Candidate> {
         let mut found = Vec::new();
         if self.positionals == 0 && !self.only_values {
             let verbs = self
@@ -162,8 +165,16 @@ impl<'tree> Place<'tree> {
             }));
         }
         let mut positionals = self.command.get_positionals();
-        if let Some(argument) = positionals.nth(self.positionals) {
-            found.extend(values(argument, context));
+        // The last one may take many.
+        let argument = positionals.nth(self.positionals).or_else(|| {
+            let last = self.command.get_positionals().last()?;
+            let many = last
+                .get_num_args()
+                .is_some_and(|range| range.max_values() > 1);
+            many.then_some(last)
+        });
+        if let Some(argument) = argument {
+            found.extend(values(argument, request, &request.typed, context));
         }
         found
     }
@@ -199,7 +210,8 @@ fn options(command: &Command) -> Vec<Candidate> {
         .collect()
 }
 
-fn values(argument: &Arg, context: &Context) -> Vec<Candidate> {
+/// What may stand for `argument`. `begun`: what was typed of it.
+fn values(argument: &Arg, request: &Request, begun: &str, context: &Context) -> Vec<Candidate> {
     let possible = argument.get_possible_values();
     if !possible.is_empty() {
         return possible
@@ -218,8 +230,22 @@ fn values(argument: &Arg, context: &Context) -> Vec<Candidate> {
         Some("PROFILE") => profiles(context),
         Some("KEY") => keys(""),
         Some("KEY=VALUE") => keys("="),
+        Some("SLUG") => named(kanban::boards(&context.home, &context.environment)),
+        Some("TASK" | "TASK_ID" | "TASK_IDS" | "PARENT_ID" | "CHILD_ID") => named(kanban::tasks(
+            &context.home,
+            &context.environment,
+            &request.before,
+            begun,
+        )),
         _ => Vec::new(),
     }
+}
+
+fn named(found: Vec<(String, String)>) -> Vec<Candidate> {
+    found
+        .into_iter()
+        .map(|(name, about)| Candidate::new(name, Some(about.replace(['\n', '\t'], " "))))
+        .collect()
 }
 
 fn profiles(context: &Context) -> Vec<Candidate> {

@@ -32,17 +32,7 @@ impl Sink for ToOut<'_> {
 }
 
 pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
-    let kanban = command::Context {
-        home: context.home.clone(),
-        environment: context.environment.clone(),
-        config: context.config()?.clone(),
-        overrides: context.overrides.clone(),
-        clock: context.clock.clone(),
-        host: Host::of_machine(),
-        directory: std::env::current_dir()?,
-        program: std::env::current_exe()?,
-        assistant: Some(Arc::new(assistant::ModelAssistant::new(context)?)),
-    };
+    let kanban = call(context)?;
     let mut sink = ToOut(out);
     match command::run(args, &kanban, &mut Output::to(&mut sink)) {
         Ok(()) => Ok(Exit::SUCCESS),
@@ -54,4 +44,28 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         }
         Err(Failure::Output(error)) => Err(error.into()),
     }
+}
+
+/// `/kanban …` of a chat: what it printed. Verbs that never end are refused.
+pub(crate) async fn slash(text: &str, context: &Context) -> Result<String, CommandError> {
+    let kanban = call(context)?;
+    let text = text.to_owned();
+    // Triage runs a runtime of its own, which a thread of this one must not.
+    tokio::task::spawn_blocking(move || command::slash(&text, &kanban))
+        .await
+        .map_err(|error| CommandError::internal(format!("the command failed inside: {error}")))
+}
+
+fn call(context: &Context) -> Result<command::Context, CommandError> {
+    Ok(command::Context {
+        home: context.home.clone(),
+        environment: context.environment.clone(),
+        config: context.config()?.clone(),
+        overrides: context.overrides.clone(),
+        clock: context.clock.clone(),
+        host: Host::of_machine(),
+        directory: std::env::current_dir()?,
+        program: std::env::current_exe()?,
+        assistant: Some(Arc::new(assistant::ModelAssistant::new(context)?)),
+    })
 }

@@ -9,6 +9,7 @@ use hermes_tui::{Outcome, PickItem, Picker, Then};
 use super::host::ChatHost;
 use super::{sessions, verbs};
 use crate::CommandError;
+use crate::commands::kanban;
 use crate::commands::model::{choices, save};
 
 pub(super) async fn run(
@@ -61,6 +62,9 @@ async fn carry_out(
         "agents" => Ok(processes(host)),
         "sandbox" if arguments.is_empty() => Ok(Outcome::Output(
             verbs::run("sandbox", "ls", host.context, width).await,
+        )),
+        "kanban" => Ok(Outcome::Output(
+            kanban::slash(arguments, host.context).await?,
         )),
         name if slash::find(name).is_ok_and(|command| command.by == By::Verb) => Ok(
             Outcome::Output(verbs::run(name, arguments, host.context, width).await),
