@@ -13,10 +13,12 @@
 )]
 
 pub mod docker;
+pub mod faults;
 mod home;
 pub mod model;
 pub mod process;
 mod snapshot;
+pub mod terminal;
 
 pub use home::TestHome;
 pub use snapshot::Scrub;

@@ -28,6 +28,9 @@ struct Script {
     routes: BTreeMap<String, Reply>,
     models: Vec<Value>,
     requests: Vec<Recorded>,
+    /// The index of the next request.
+    arrived: usize,
+    remembers: bool,
     /// Indices of requests whose client went away before the answer was complete.
     abandoned: Vec<usize>,
 }
@@ -74,6 +77,8 @@ impl ModelServer {
                     "context_length": 200_000,
                 })],
                 requests: Vec::new(),
+                arrived: 0,
+                remembers: true,
                 abandoned: Vec::new(),
             }),
             arrived: Counter::new(),
@@ -149,6 +154,15 @@ impl ModelServer {
     /// Answers every request to this path (probes, model lists) with this reply.
     pub fn route(&self, path: &str, reply: Reply) -> &Self {
         self.script(|s| s.routes.insert(path.to_owned(), reply));
+        self
+    }
+
+    /// Keeps no requests from now on: for long runs whose fallback looks at each.
+    pub fn remember_nothing(&self) -> &Self {
+        self.script(|s| {
+            s.remembers = false;
+            s.requests.clear();
+        });
         self
     }
 
@@ -257,8 +271,11 @@ async fn serve(stream: TcpStream, client_port: u16, shared: Arc<Shared>) -> io::
         };
         let reply = {
             let mut script = shared.script.lock().unwrap();
-            recorded.index = script.requests.len();
-            script.requests.push(recorded.clone());
+            recorded.index = script.arrived;
+            script.arrived += 1;
+            if script.remembers {
+                script.requests.push(recorded.clone());
+            }
             script.answer(&recorded)
         };
         shared.arrived.increment();

@@ -1,5 +1,8 @@
 //! Conversations with a scripted model that answers at once, through the binary.
 
+mod killed;
+mod long;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -73,7 +76,11 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         8.0,
         (candidate, reference),
     ));
+    rows.extend(long::next_turn(bench)?);
     rows.extend(fixed_prompt(bench, &server, ours.path())?);
+    rows.extend(long::thousand_turns(bench)?);
+    rows.extend(killed::turns(bench)?);
+    rows.extend(killed::together(bench)?);
     Ok(rows)
 }
 
