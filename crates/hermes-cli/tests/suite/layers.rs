@@ -30,6 +30,7 @@ const ROWS: &[&str] = &[
     "hermes-supervise",
     "hermes-cli",
     "hermes-testkit",
+    "hermes-fuzz",
     "hermes-bench",
 ];
 
