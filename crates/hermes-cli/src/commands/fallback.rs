@@ -28,7 +28,9 @@ enum Action {
     },
     /// Append a model
     Add {
+        /// Who serves the model
         provider: String,
+        /// Its name there
         model: String,
         /// Address, when it is not the provider's own
         #[arg(long, value_name = "URL")]
@@ -40,6 +42,7 @@ enum Action {
     /// Remove one by its number
     #[command(visible_alias = "rm")]
     Remove {
+        /// Its number in the list, from 1
         #[arg(value_name = "NUMBER")]
         number: usize,
     },

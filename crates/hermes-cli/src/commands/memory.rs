@@ -29,6 +29,7 @@ enum Action {
         /// Do not ask
         #[arg(short = 'y', long)]
         yes: bool,
+        /// Which file: the agent's notes, what it knows about you, or both
         #[arg(long, value_enum, default_value = "all")]
         target: Which,
     },

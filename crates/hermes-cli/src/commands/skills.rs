@@ -23,6 +23,7 @@ pub(crate) struct Args {
 enum Action {
     /// Show the installed skills
     List {
+        /// Only skills that came from here
         #[arg(long, value_enum, default_value = "all")]
         source: Source,
         /// Leave out disabled ones
@@ -34,6 +35,7 @@ enum Action {
     },
     /// Print a skill, or one of its files
     View {
+        /// The skill
         name: String,
         /// A file of the skill, such as references/api.md
         file: Option<String>,

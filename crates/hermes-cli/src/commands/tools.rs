@@ -41,6 +41,7 @@ struct Where {
 
 #[derive(clap::Args, Debug)]
 struct Names {
+    /// Groups as `hermes tools list` names them, or server:tool
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
 

@@ -97,6 +97,7 @@ pub enum Verb {
 
 #[derive(ClapArgs, Debug)]
 pub struct TaskArgs {
+    /// Id of the task
     pub task_id: String,
 }
 
@@ -118,6 +119,7 @@ pub enum BoardsVerb {
     /// List boards
     #[command(visible_alias = "ls")]
     List {
+        /// Print JSON
         #[arg(long)]
         json: bool,
         /// Boards marked as archived too
@@ -127,13 +129,18 @@ pub enum BoardsVerb {
     /// Make a board, or change what is said about it
     #[command(visible_alias = "new")]
     Create {
+        /// Short name: small letters, digits, - and _
         slug: String,
+        /// Name for people
         #[arg(long)]
         name: Option<String>,
+        /// What the board is for
         #[arg(long)]
         description: Option<String>,
+        /// Sign shown beside the name
         #[arg(long)]
         icon: Option<String>,
+        /// Colour for screens that have one
         #[arg(long)]
         color: Option<String>,
         /// Directory for tasks that name none
@@ -146,23 +153,40 @@ pub enum BoardsVerb {
     /// Archive a board, or delete it
     #[command(visible_alias = "remove")]
     Rm {
+        /// Short name of the board
         slug: String,
         /// Remove the directory instead of archiving it
         #[arg(long)]
         delete: bool,
     },
     /// Delete a board and all it holds
-    Delete { slug: String },
+    Delete {
+        /// Short name of the board
+        slug: String,
+    },
     /// Make a board the current one
     #[command(visible_alias = "use")]
-    Switch { slug: String },
+    Switch {
+        /// Short name of the board
+        slug: String,
+    },
     /// Show the current board
     #[command(visible_alias = "current")]
     Show,
     /// Change a board's display name
-    Rename { slug: String, name: String },
+    Rename {
+        /// Short name of the board, which stays
+        slug: String,
+        /// The new name for people
+        name: String,
+    },
     /// Set or clear the directory for tasks that name none
-    SetDefaultWorkdir { slug: String, path: Option<String> },
+    SetDefaultWorkdir {
+        /// Short name of the board
+        slug: String,
+        /// An absolute directory; without it the setting is cleared
+        path: Option<String>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -173,13 +197,16 @@ pub enum InitialStatusArg {
 
 #[derive(ClapArgs, Debug)]
 pub struct CreateArgs {
+    /// What is to be done, in one line
     #[arg(required_unless_present = "from")]
     pub title: Option<String>,
     /// Make one task per JSON line of FILE (`-` is standard input), all or none
     #[arg(long, value_name = "FILE", conflicts_with_all = ["title", "body", "parent", "idempotency_key"])]
     pub from: Option<String>,
+    /// What the worker must know: the goal, the limits, how to tell that it is done
     #[arg(long)]
     pub body: Option<String>,
+    /// Profile whose worker does it [default: kanban.default_assignee, else nobody]
     #[arg(long, value_name = "PROFILE")]
     pub assignee: Option<String>,
     /// A task this one waits for; may be repeated
@@ -191,6 +218,7 @@ pub struct CreateArgs {
     /// Branch of a worktree
     #[arg(long)]
     pub branch: Option<String>,
+    /// Label that keeps the tasks of one client or project together
     #[arg(long)]
     pub tenant: Option<String>,
     /// Higher goes first
@@ -202,9 +230,10 @@ pub struct CreateArgs {
     /// With a key that a task has already, that task is the answer
     #[arg(long)]
     pub idempotency_key: Option<String>,
-    /// 300, 90s, 30m, 2h or 1d
+    /// Time a worker gets, after which it is ended: 300, 90s, 30m, 2h or 1d
     #[arg(long, value_name = "DURATION")]
     pub max_runtime: Option<String>,
+    /// Who asks for it
     #[arg(long, default_value = "user")]
     pub created_by: String,
     /// A skill its worker loads; may be repeated
@@ -216,10 +245,13 @@ pub struct CreateArgs {
     /// Work on until a judge is satisfied
     #[arg(long)]
     pub goal: bool,
+    /// With --goal: turns before it is blocked
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub goal_max_turns: Option<i64>,
+    /// `blocked` holds it until somebody unblocks it; `running` is the ordinary start
     #[arg(long, value_enum)]
     pub initial_status: Option<InitialStatusArg>,
+    /// Print the task as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -269,10 +301,13 @@ pub struct ListArgs {
     /// Only tasks of the profile in use
     #[arg(long)]
     pub mine: bool,
+    /// Only tasks of this profile
     #[arg(long, value_name = "PROFILE")]
     pub assignee: Option<String>,
+    /// Only tasks with this status
     #[arg(long, value_enum)]
     pub status: Option<StatusArg>,
+    /// Only tasks of this tenant
     #[arg(long)]
     pub tenant: Option<String>,
     /// Only tasks created in this session
@@ -281,12 +316,16 @@ pub struct ListArgs {
     /// Archived tasks too
     #[arg(long)]
     pub archived: bool,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Order of the list [default: priority]
     #[arg(long, value_enum)]
     pub sort: Option<SortArg>,
+    /// Only tasks of this workflow template
     #[arg(long, value_name = "ID")]
     pub workflow_template_id: Option<String>,
+    /// Only tasks at this step of a workflow
     #[arg(long, value_name = "KEY")]
     pub step_key: Option<String>,
 }
@@ -302,13 +341,16 @@ pub struct StateArgs {
     /// Show only runs whose status or outcome is --state-name
     #[arg(long, value_enum)]
     pub state_type: Option<StateType>,
+    /// The status or outcome that --state-type is about, such as running or crashed
     #[arg(long, value_name = "VALUE")]
     pub state_name: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct ShowArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -317,7 +359,9 @@ pub struct ShowArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct RunsArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -326,6 +370,7 @@ pub struct RunsArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct AssignArgs {
+    /// Id of the task
     pub task_id: String,
     /// A profile, or none, -, null
     #[arg(allow_hyphen_values = true)]
@@ -334,19 +379,24 @@ pub struct AssignArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct ReclaimArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Why, for the task's history
     #[arg(long)]
     pub reason: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct ReassignArgs {
+    /// Id of the task
     pub task_id: String,
+    /// The new assignee; none, - or null for nobody
     #[arg(allow_hyphen_values = true)]
     pub profile: String,
     /// Take it back from a running worker first
     #[arg(long)]
     pub reclaim: bool,
+    /// Why, for the task's history
     #[arg(long)]
     pub reason: Option<String>,
 }
@@ -363,20 +413,25 @@ pub struct DiagnosticsArgs {
     /// Only findings at least this bad
     #[arg(long, value_enum)]
     pub severity: Option<SeverityArg>,
+    /// Only findings about this task
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct LinkArgs {
+    /// The task to wait for
     pub parent_id: String,
+    /// The task that waits
     pub child_id: String,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct ClaimArgs {
+    /// Id of the task
     pub task_id: String,
     /// Seconds until the claim ends unless it is kept up
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(1..))]
@@ -385,9 +440,12 @@ pub struct ClaimArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct CommentArgs {
+    /// Id of the task
     pub task_id: String,
+    /// The comment; words are joined with spaces
     #[arg(required = true)]
     pub text: Vec<String>,
+    /// Who says it [default: the profile in use]
     #[arg(long)]
     pub author: Option<String>,
     /// Cut the text to N characters
@@ -397,10 +455,13 @@ pub struct CommentArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct CompleteArgs {
+    /// Ids of the tasks
     #[arg(required = true)]
     pub task_ids: Vec<String>,
+    /// What came out of it, kept on the task
     #[arg(long)]
     pub result: Option<String>,
+    /// What was done, kept on the run and handed to tasks that waited for it
     #[arg(long)]
     pub summary: Option<String>,
     /// A JSON object for whoever works on with the result
@@ -410,18 +471,24 @@ pub struct CompleteArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct EditArgs {
+    /// Id of a finished task
     pub task_id: String,
+    /// The new result
     #[arg(long)]
     pub result: String,
+    /// The new summary of its last run
     #[arg(long)]
     pub summary: Option<String>,
+    /// A JSON object that replaces the metadata of its last run
     #[arg(long, value_name = "JSON")]
     pub metadata: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct ParkArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Why; it is added to the task as a comment
     pub reason: Vec<String>,
     /// More tasks
     #[arg(long, num_args = 1.., value_name = "TASK")]
@@ -430,30 +497,37 @@ pub struct ParkArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct UnblockArgs {
+    /// Ids of the tasks
     #[arg(required = true)]
     pub task_ids: Vec<String>,
+    /// What has changed; it is added to the task as a comment
     #[arg(long)]
     pub reason: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct PromoteArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Why, for the task's history
     pub reason: Vec<String>,
     /// More tasks
     #[arg(long, num_args = 1.., value_name = "TASK")]
     pub ids: Vec<String>,
-    /// Over open parents
+    /// Also when tasks it waits for are not done
     #[arg(long)]
     pub force: bool,
+    /// Say what would happen and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct ArchiveArgs {
+    /// Ids of the tasks to put away
     #[arg(required_unless_present = "rm")]
     pub task_ids: Vec<String>,
     /// Remove these archived tasks for good
@@ -463,6 +537,7 @@ pub struct ArchiveArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct TailArgs {
+    /// Id of the task
     pub task_id: String,
     /// Seconds between two looks
     #[arg(long, default_value_t = 1.0)]
@@ -471,26 +546,34 @@ pub struct TailArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct WatchArgs {
+    /// Only events of this profile's tasks
     #[arg(long, value_name = "PROFILE")]
     pub assignee: Option<String>,
+    /// Only events of this tenant's tasks
     #[arg(long)]
     pub tenant: Option<String>,
-    /// Only these, separated by commas
+    /// Only these kinds of events, separated by commas
     #[arg(long)]
     pub kinds: Option<String>,
+    /// Seconds between two looks
     #[arg(long, default_value_t = 0.5)]
     pub interval: f64,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct SubscribeArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Messaging platform, such as telegram
     #[arg(long)]
     pub platform: String,
+    /// Chat on that platform
     #[arg(long, allow_hyphen_values = true)]
     pub chat_id: String,
+    /// Thread in that chat, if it has threads
     #[arg(long, default_value = "")]
     pub thread_id: String,
+    /// Who asked for it
     #[arg(long)]
     pub user_id: Option<String>,
     /// Profile whose gateway delivers
@@ -500,24 +583,31 @@ pub struct SubscribeArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct NotifyListArgs {
+    /// Only this task
     pub task_id: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct UnsubscribeArgs {
+    /// Id of the task
     pub task_id: String,
+    /// Messaging platform, as it was subscribed
     #[arg(long)]
     pub platform: String,
+    /// Chat on that platform
     #[arg(long, allow_hyphen_values = true)]
     pub chat_id: String,
+    /// Thread in that chat, if it was subscribed with one
     #[arg(long, default_value = "")]
     pub thread_id: String,
 }
 
 #[derive(ClapArgs, Debug)]
 pub struct LogArgs {
+    /// Id of the task
     pub task_id: String,
     /// Only the last BYTES
     #[arg(long, value_name = "BYTES")]
@@ -526,7 +616,9 @@ pub struct LogArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct HeartbeatArgs {
+    /// Id of the task
     pub task_id: String,
+    /// What is going on, for the task's history
     #[arg(long)]
     pub note: Option<String>,
     /// The claim's lock; with it the claim is kept as well
@@ -555,6 +647,7 @@ pub struct DispatchArgs {
     /// Failures in a row before a task is blocked, instead of kanban.failure_limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub failure_limit: Option<i64>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -564,9 +657,10 @@ pub struct DaemonArgs {
     /// Seconds between two rounds, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     pub interval: Option<f64>,
-    /// At most N workers at a time
+    /// At most N workers at a time, instead of kanban.max_spawn
     #[arg(long, value_name = "N")]
     pub max: Option<usize>,
+    /// Failures in a row before a task is blocked, instead of kanban.failure_limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub failure_limit: Option<i64>,
     /// Write the process id here while running
@@ -588,6 +682,7 @@ pub struct DaemonArgs {
 
 #[derive(ClapArgs, Debug)]
 pub struct TriageArgs {
+    /// Id of a task in triage; or use --all
     pub task_id: Option<String>,
     /// Every task in triage
     #[arg(long)]

@@ -29,6 +29,7 @@ pub(crate) struct Args {
 enum Action {
     /// Store a key for a provider; without --api-key it is asked for, unseen
     Add {
+        /// The provider, such as openrouter
         provider: String,
         /// What kind of credential
         #[arg(long = "type", value_enum, default_value_t = Kind::ApiKey)]
@@ -43,6 +44,7 @@ enum Action {
     /// List the keys of one provider, or of all
     #[command(visible_alias = "ls")]
     List {
+        /// Only this provider
         provider: Option<String>,
         /// Print JSON
         #[arg(long)]
@@ -51,14 +53,20 @@ enum Action {
     /// Remove a key by its number, id or label
     #[command(visible_alias = "rm")]
     Remove {
+        /// The provider
         provider: String,
+        /// Which key: its number in the list, its id or its label
         #[arg(value_name = "INDEX|ID|LABEL")]
         target: String,
     },
     /// Use all keys of a provider again, whatever they were refused for
-    Reset { provider: String },
+    Reset {
+        /// The provider
+        provider: String,
+    },
     /// Say whether a provider has a key that works
     Status {
+        /// The provider
         provider: String,
         /// Print JSON
         #[arg(long)]

@@ -14,6 +14,7 @@ use crate::{CommandError, Context, Exit, Out};
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
+    /// The profile
     #[arg(value_name = "PROFILE")]
     name: String,
 

@@ -65,6 +65,7 @@ const DEFAULT_ONLY: &[&str] = &[
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
+    /// The profile
     #[arg(value_name = "PROFILE")]
     name: String,
 

@@ -53,6 +53,7 @@ enum Action {
     Delete(delete::Args),
     /// Show one profile
     Show {
+        /// The profile
         #[arg(value_name = "PROFILE")]
         name: String,
         /// Print JSON
@@ -65,12 +66,15 @@ enum Action {
     Alias(alias::Args),
     /// Give a profile another name
     Rename {
+        /// The profile
         #[arg(value_name = "PROFILE")]
         old: String,
+        /// Its new name
         new: String,
     },
     /// Show where a profile came from
     Info {
+        /// The profile
         #[arg(value_name = "PROFILE")]
         name: String,
     },
