@@ -92,14 +92,15 @@ fn main() -> Result<ExitCode> {
         reference_python: options.reference_python,
         rounds: options.rounds.max(3),
     };
-    let rows = areas::run(options.area, &bench)?;
+    let figures = areas::run(options.area, &bench)?;
     let format = match (options.json, options.markdown) {
         (true, _) => Format::Json,
         (_, true) => Format::Markdown,
         _ => options.format,
     };
-    println!("{}", report::render(&bench, &rows, format));
-    let missed = rows.iter().any(|row| row.met() == Some(false));
+    println!("{}", report::render(&bench, &figures, format));
+    let missed =
+        !figures.failed.is_empty() || figures.rows.iter().any(|row| row.met() == Some(false));
     Ok(if missed {
         ExitCode::FAILURE
     } else {

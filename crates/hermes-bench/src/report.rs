@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::Format;
+use crate::areas::Figures;
 use crate::measure::Bench;
 use crate::stats::Stats;
 
@@ -121,38 +122,63 @@ impl Row {
 
 const HEADINGS: [&str; 6] = ["measure", "bar", "median", "spread", "reference", ""];
 
-pub(crate) fn render(bench: &Bench, rows: &[Row], format: Format) -> String {
+pub(crate) fn render(bench: &Bench, figures: &Figures, format: Format) -> String {
+    let rows = &figures.rows;
     match format {
         Format::Json => {
             let report = serde_json::json!({
                 "machine": machine(), "candidate": file_name(&bench.candidate),
-                "rounds": bench.rounds, "rows": rows,
+                "rounds": bench.rounds, "rows": rows, "failed": figures.failed,
             });
             format!("{report:#}")
         }
-        Format::Markdown => markdown(rows),
-        Format::Table => table(bench, rows),
+        Format::Markdown => markdown(bench, figures),
+        Format::Table => table(bench, figures),
     }
 }
 
-fn markdown(rows: &[Row]) -> String {
-    let mut out = String::new();
+/// The whole page: `hermes-bench all --reference BIN --markdown > SPECIFICATION.md`.
+fn markdown(bench: &Bench, figures: &Figures) -> String {
+    let barred = figures.rows.iter().filter(|row| row.bar.is_some()).count();
+    let met = figures
+        .rows
+        .iter()
+        .filter(|row| row.met() == Some(true))
+        .count();
+    let mut out = format!(
+        "# Figures\n\n\
+         Every bar of the program beside what was measured, written by\n\
+         `hermes-bench all --reference BIN --markdown`. `cargo run --release -p hermes-bench -- AREA` measures one area\n\
+         again. Medians of alternating runs; the spread is the least and the most; the reference is\n\
+         Python Hermes 0.16.0 in the same run, where it has something to compare. A figure that was missed stays in\n\
+         the table, marked MISSED.\n\n\
+         Machine: {}, release build, {} rounds. {met} of {barred} bars met.\n",
+        machine(),
+        bench.rounds,
+    );
     let mut area = "";
-    for row in rows {
+    for row in &figures.rows {
         if row.area != area {
             area = row.area;
-            let _ = write!(out, "\n### `hermes-bench {area}`\n\n");
+            let _ = write!(out, "\n## `hermes-bench {area}`\n\n");
             let _ = writeln!(out, "| {} |", HEADINGS.join(" | "));
             let _ = writeln!(out, "|{}", "---|".repeat(HEADINGS.len()));
         }
         let _ = writeln!(out, "| {} |", row.cells().join(" | "));
     }
+    for (area, reason) in &figures.failed {
+        let _ = write!(
+            out,
+            "\n## `hermes-bench {area}`\n\nCould not be measured: {reason}\n"
+        );
+    }
+    out.truncate(out.trim_end().len());
     out
 }
 
-fn table(bench: &Bench, rows: &[Row]) -> String {
+fn table(bench: &Bench, figures: &Figures) -> String {
     let mut out = format!("{}, {} rounds\n", machine(), bench.rounds);
-    let lines: Vec<[String; 6]> = rows.iter().map(Row::cells).collect();
+    let lines: Vec<[String; 6]> = figures.rows.iter().map(Row::cells).collect();
     let mut widths = HEADINGS.map(|heading| heading.chars().count());
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(line) {
@@ -168,6 +194,9 @@ fn table(bench: &Bench, rows: &[Row]) -> String {
     };
     put(&HEADINGS.map(str::to_owned));
     lines.iter().for_each(&mut put);
+    for (area, reason) in &figures.failed {
+        let _ = writeln!(out, "{area} could not be measured: {reason}");
+    }
     out
 }
 

@@ -45,18 +45,34 @@ const AREAS: &[(Area, Measure)] = &[
     (Area::Kanban, kanban::run),
 ];
 
-pub(crate) fn run(area: Area, bench: &Bench) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
+/// What was measured, and which areas could not be, with the reason.
+pub(crate) struct Figures {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) failed: Vec<(String, String)>,
+}
+
+/// Measures one area or all. Of all, an area that fails does not take the others along.
+pub(crate) fn run(area: Area, bench: &Bench) -> Result<Figures> {
+    let mut figures = Figures {
+        rows: Vec::new(),
+        failed: Vec::new(),
+    };
     for (each, measure) in AREAS {
-        if area == Area::All || area == *each {
-            let name = each
-                .to_possible_value()
-                .map(|value| value.get_name().to_owned());
-            eprintln!("measuring: {}", name.unwrap_or_default());
-            rows.extend(measure(bench)?);
+        if area != Area::All && area != *each {
+            continue;
+        }
+        let name = each
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default();
+        eprintln!("measuring: {name}");
+        match measure(bench) {
+            Ok(rows) => figures.rows.extend(rows),
+            Err(error) if area == Area::All => figures.failed.push((name, format!("{error:#}"))),
+            Err(error) => return Err(error),
         }
     }
-    Ok(rows)
+    Ok(figures)
 }
 
 /// Processes that an area needs many of: this program starts itself.
