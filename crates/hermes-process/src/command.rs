@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 /// What becomes of a child when its owner dies, in any way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerDeath {
-    /// The kernel kills the child. For helpers that have no children of their own.
+    /// The kernel kills the child. For clients of a service: what they made elsewhere
+    /// (podman forks the container itself) is nobody's child and stays, whatever
+    /// becomes of the client. Only what shares its session goes with it.
     KillChild,
     /// The child and everything it started. For shells, servers, browsers.
     KillTree,

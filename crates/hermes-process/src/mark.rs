@@ -32,6 +32,9 @@ impl Mark {
     /// to end them, so no tree counts them as members.
     pub(crate) const GUARD: Mark = Mark(1 << 62);
 
+    /// No process can carry this one.
+    pub(crate) const NOBODY: Mark = Mark(0);
+
     pub(crate) fn fresh() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let now = SystemTime::now()

@@ -177,6 +177,11 @@ fn start_here(command: Command) -> Result<Started, SpawnError> {
     if owner_death == OwnerDeath::KillTree && !marks_work(pid, mark) {
         guard::watch_group(mark, pid);
     }
+    // Marked, so that no tree around us claims what a client makes; but not by this mark.
+    let mark = match owner_death {
+        OwnerDeath::KillChild => Mark::NOBODY,
+        OwnerDeath::KillTree | OwnerDeath::LeaveRunning => mark,
+    };
     Ok(Started {
         child,
         tree: Tree {

@@ -39,8 +39,7 @@ impl Tree {
             .and_then(proc_fs::mark);
         let mark = proc_fs::mark(root.pid)
             .filter(|mark| Some(*mark) != own && *mark != Mark::GUARD)
-            // No process can carry this one.
-            .unwrap_or(Mark::from_value(0));
+            .unwrap_or(Mark::NOBODY);
         let session = proc_fs::stat(root.pid).is_some_and(|stat| stat.session == root.pid);
         Self {
             root,

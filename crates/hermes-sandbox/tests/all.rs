@@ -5,6 +5,7 @@ mod suite {
     mod background;
     mod docker;
     mod files;
+    mod podman;
     mod session_ends;
     mod session_output;
     mod session_state;

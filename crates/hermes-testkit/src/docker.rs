@@ -1,4 +1,4 @@
-//! A real container engine and images that need no registry.
+//! Images that need no registry, and what tests do with a real docker.
 //!
 //! Images are made from what the machine has: one from a static busybox (no
 //! bash), one that adds bash, dash and a few programs with their libraries. Made
@@ -8,10 +8,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::PATIENCE;
+use crate::engine::Client;
 
 /// Busybox and nothing else: POSIX `sh`, no bash.
 pub const BUSYBOX: &str = "hermes-test/busybox:2";
@@ -26,66 +26,44 @@ const PROGRAMS: &[&str] = &["bash", "dash", "setsid", "cat", "env", "sleep"];
 /// Whether an engine answers. Panics where one is required (`CI=true` or
 /// `HERMES_TEST_ENGINE=required`), so that no suite is skipped in silence.
 pub fn available() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    let answers = *ANSWER.get_or_init(|| {
-        Command::new("docker")
-            .args(["version"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
-    });
-    let required = std::env::var("CI").is_ok_and(|v| v == "true")
-        || std::env::var("HERMES_TEST_ENGINE").is_ok_and(|v| v == "required");
-    assert!(
-        answers || !required,
-        "a container engine is required here and `docker version` fails"
-    );
-    answers
+    Client::Docker.available()
 }
 
 /// Runs `docker` and returns its output; panics when it fails.
 pub fn docker(arguments: &[&str]) -> String {
-    succeed(Command::new("docker"), arguments)
+    Client::Docker.run(arguments)
 }
 
-fn succeed(mut client: Command, arguments: &[&str]) -> String {
+/// The same where failure is an answer.
+pub fn try_docker(arguments: &[&str]) -> Option<String> {
+    Client::Docker.try_run(arguments)
+}
+
+/// Makes an image if docker does not have it, and returns its name.
+pub fn image(name: &'static str) -> &'static str {
+    Client::Docker.image(name)
+}
+
+/// Command lines of everything that runs in a container of docker's.
+pub fn processes(container: &str) -> Vec<String> {
+    Client::Docker.processes(container)
+}
+
+pub(crate) fn succeed(mut client: Command, arguments: &[&str]) -> String {
     let output = client
         .args(arguments)
         .stdin(Stdio::null())
         .output()
-        .expect("run docker");
+        .expect("run the engine's client");
     assert!(
         output.status.success(),
-        "docker {arguments:?}: {}",
+        "{client:?}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The same where failure is an answer.
-pub fn try_docker(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("docker")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("run docker");
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-/// Makes an image if the engine does not have it, and returns its name.
-pub fn image(name: &'static str) -> &'static str {
-    if try_docker(&["image", "inspect", name]).is_none() {
-        import(name, Command::new("docker"));
-    }
-    name
-}
-
-fn import(name: &str, mut client: Command) {
+pub(crate) fn import(name: &str, mut client: Command) {
     let directory = tempfile::tempdir().expect("temporary directory");
     let root = directory.path();
     match name {
@@ -174,7 +152,7 @@ fn find(name: &str) -> PathBuf {
     find_opt(name).unwrap_or_else(|| panic!("{name} is needed for tests with containers"))
 }
 
-fn find_opt(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_opt(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     std::env::split_paths(&format!("{path}:/usr/bin:/bin:/usr/sbin:/sbin"))
         .map(|directory| directory.join(name))
@@ -184,12 +162,18 @@ fn find_opt(name: &str) -> Option<PathBuf> {
 
 /// Removes every container with this label when dropped, and before it starts.
 pub struct Sweep {
+    client: Client,
     label: String,
 }
 
 impl Sweep {
     pub fn new(label: impl Into<String>) -> Self {
+        Self::on(Client::Docker, label)
+    }
+
+    pub fn on(client: Client, label: impl Into<String>) -> Self {
         let sweep = Self {
+            client,
             label: label.into(),
         };
         sweep.remove();
@@ -199,7 +183,8 @@ impl Sweep {
     /// Ids of the containers, in any state.
     pub fn containers(&self) -> Vec<String> {
         let filter = format!("label={}", self.label);
-        docker(&["ps", "-a", "-q", "--no-trunc", "--filter", &filter])
+        self.client
+            .run(&["ps", "-a", "-q", "--no-trunc", "--filter", &filter])
             .lines()
             .map(str::to_owned)
             .collect()
@@ -207,8 +192,7 @@ impl Sweep {
 
     fn remove(&self) {
         for id in self.containers() {
-            // Another test's cleanup may have been quicker.
-            let _ = try_docker(&["rm", "-f", "-v", &id]);
+            self.client.discard(&id);
         }
     }
 }
@@ -217,15 +201,6 @@ impl Drop for Sweep {
     fn drop(&mut self) {
         self.remove();
     }
-}
-
-/// Command lines of everything that runs in the container.
-pub fn processes(container: &str) -> Vec<String> {
-    docker(&["top", container, "-o", "pid,args"])
-        .lines()
-        .skip(1)
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Waits until the condition holds; the engine offers no event for most of what

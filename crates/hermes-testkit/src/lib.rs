@@ -13,6 +13,7 @@
 )]
 
 pub mod docker;
+pub mod engine;
 pub mod faults;
 mod home;
 pub mod model;

@@ -14,6 +14,7 @@ mod kills;
 mod knowledge;
 mod layers;
 mod logs;
+mod podman;
 mod profile;
 mod reference;
 mod sandbox;

@@ -174,3 +174,21 @@ async fn a_process_left_running_survives_its_guard_and_is_reaped_when_it_ends() 
         !std::path::Path::new(&format!("/proc/{}", tree.root.pid)).exists()
     });
 }
+
+#[tokio::test]
+async fn what_a_client_started_elsewhere_outlives_it_and_its_session_does_not() {
+    let (detached, near) = (unique_sleep(), unique_sleep());
+    let script = format!("(setsid sleep {detached} &); sleep {near}; true");
+    let client = spawn(shell(script).owner_death(OwnerDeath::KillChild))
+        .await
+        .unwrap();
+    eventually("both run", 10 * SECOND, || {
+        alive(&detached).len() == 1 && alive(&near).len() == 1
+    });
+    drop(client);
+    eventually("its session ends", 10 * SECOND, || alive(&near).is_empty());
+    let left = alive(&detached);
+    assert_eq!(left.len(), 1);
+    let pid = nix::unistd::Pid::from_raw(left[0]);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+}

@@ -285,10 +285,15 @@ impl InsideHandle {
         }
     }
 
-    /// Looks until the process has ended.
+    /// Looks until the process has ended. Not at once: whoever started it is about to
+    /// run the next command, and asks if it wants to know.
     pub(super) async fn follow(&self, entry: &Arc<Entry>) -> i32 {
         let mut pause = SOON;
         loop {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.look_now.notified() => {}
+            }
             let before = self.offset.load(Ordering::SeqCst);
             if let Some(code) = self.refresh(entry).await {
                 self.remove_files().await;
@@ -297,10 +302,6 @@ impl InsideHandle {
             let grew = self.offset.load(Ordering::SeqCst) > before;
             let longest = if entry.is_watching() { WATCHED } else { SELDOM };
             pause = if grew { SOON } else { (pause * 2).min(longest) };
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.look_now.notified() => {}
-            }
         }
     }
 

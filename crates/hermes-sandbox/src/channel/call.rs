@@ -25,7 +25,7 @@ use super::wire::Frame;
 const OUTPUT_QUEUE: usize = 16;
 
 /// A command that runs longer than this is watched, so that it ends with us.
-const WATCH_AFTER: Duration = Duration::from_millis(200);
+const WATCH_AFTER: Duration = Duration::from_millis(20);
 
 /// Between TERM and KILL for a call that nobody waits for any more.
 const DROPPED_GRACE: Duration = Duration::from_millis(500);

@@ -5,6 +5,7 @@
 //! beyond a few are closed after a while.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ pub struct Pool(Arc<PoolInner>);
 pub(crate) struct PoolInner {
     opener: Arc<dyn Opener>,
     warden: Warden,
+    warden_called: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -92,6 +94,7 @@ impl Pool {
     pub fn new(opener: Arc<dyn Opener>) -> Self {
         Self(Arc::new(PoolInner {
             warden: Warden::new(opener.clone()),
+            warden_called: AtomicBool::new(false),
             opener,
             state: Mutex::default(),
         }))
@@ -233,6 +236,11 @@ impl PoolInner {
                 state.total += 1;
                 state.opening += 1;
                 tokio::spawn(self.clone().open_one());
+            }
+            drop(state);
+            // Beside the first channel: later the sandbox may be too full to let it in.
+            if !self.warden_called.swap(true, Ordering::Relaxed) {
+                self.warden.open();
             }
             receiver
         };

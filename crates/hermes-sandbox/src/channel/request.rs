@@ -71,10 +71,12 @@ impl CallRequest {
             shell.push_str(&quote(word));
         }
         if self.script_is_long() {
-            // The shell reads it from a pipe of its own, beside its input.
+            // The shell has it from a pipe of its own, beside its input; read by a program,
+            // because a shell would read it byte by byte.
             body.extend_from_slice(b"exec 4<&0\nprintf '%s' ");
             push_quoted(&mut body, &self.script);
-            let rest = format!(" | {{ exec 9<&0 0<&4 4<&-; exec {shell} /dev/fd/9; }}\n");
+            let read = r#"'eval "$(cat <&9)" 9<&-'"#;
+            let rest = format!(" | {{ exec 9<&0 0<&4 4<&-; exec {shell} -c {read}; }}\n");
             body.extend_from_slice(rest.as_bytes());
             return body;
         }
@@ -154,6 +156,9 @@ mod tests {
     fn a_script_too_long_for_an_argument_comes_through_a_pipe() {
         let long = request(&"x".repeat(ARGUMENT + 1), CallInput::Bytes(b"in".to_vec()));
         assert!(long.takes_the_channel());
-        assert!(text(&long, true).ends_with("exec setsid 'bash' '-l' /dev/fd/9; }\n"));
+        assert!(
+            text(&long, true)
+                .ends_with("exec setsid 'bash' '-l' -c 'eval \"$(cat <&9)\" 9<&-'; }\n")
+        );
     }
 }

@@ -8,17 +8,25 @@
 #
 #   run N NONCE   N lines of shell text follow; answers "NONCE ready", waits for
 #                 "go", starts, answers "NONCE started <stat>", "NONCE exit CODE",
-#                 then writes 036 NONCE to the output and answers "NONCE drained"
+#                 then writes 036 NONCE to the output and answers "NONCE drained".
+#                 A negative N counts bytes: a shell reads lines byte by byte, which
+#                 is slow for long texts
 #   take N NONCE  the same, but what follows "go" is the command's own input
 #   do N          N lines to be evaluated here, without a fork
 #   bye           orderly end
 #
 # Nothing is run before "go": a request that was lost on the way has not started.
 exec 3>&2 2>/dev/null
-_h_nl='
-'
+_h_nl=$(printf '\n.')
+_h_nl=${_h_nl%.}
 _h_lines() {
     _h_left=$1 _h_body= _h_part=
+    case $_h_left in
+    -*)
+        _h_body=$(head -c ${_h_left#-})
+        return
+        ;;
+    esac
     while [ "$_h_left" -gt 0 ]; do
         IFS= read -r _h_line || exit 0
         _h_part=$_h_part$_h_line$_h_nl
@@ -36,7 +44,7 @@ _h_start() {
 }
 _h_orphaned() { :; }
 _h_tools=
-for _h_tool in bash setsid cat; do
+for _h_tool in bash setsid cat head; do
     command -v $_h_tool >/dev/null && _h_tools="$_h_tools $_h_tool"
 done
 echo "hello 1 $$$_h_tools" >&3

@@ -25,6 +25,9 @@ pub(crate) fn sweep_script() -> String {
 const OPEN_LIMIT: Duration = Duration::from_secs(3);
 const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
+/// How long leaving may take.
+const CLOSE_LIMIT: Duration = Duration::from_millis(300);
+
 /// How long SIGKILL may take to act.
 const KILL_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -66,6 +69,7 @@ pub enum TerminateError {
 }
 
 enum Request {
+    Open,
     Watch(CallId),
     Unwatch(CallId),
     Sweep {
@@ -92,6 +96,11 @@ impl Warden {
             opener,
             requests: Mutex::new(None),
         }
+    }
+
+    /// Opens the warden, so that it is there when it is needed.
+    pub(crate) fn open(&self) {
+        let _ = self.sender().try_send(Request::Open);
     }
 
     /// From now on the call ends with us. Opens the warden.
@@ -135,7 +144,8 @@ impl Warden {
         if let Some(sender) = sender {
             let (done, closed) = oneshot::channel();
             if sender.send(Request::Close(done)).await.is_ok() {
-                let _ = closed.await;
+                // One that is just being opened watches nothing.
+                let _ = tokio::time::timeout(CLOSE_LIMIT, closed).await;
             }
         }
     }
@@ -158,6 +168,10 @@ async fn work(opener: Arc<dyn Opener>, mut requests: mpsc::Receiver<Request>) {
     let mut watched: Vec<CallId> = Vec::new();
     while let Some(request) = requests.recv().await {
         match request {
+            Request::Open => {
+                // Whoever needs it tries again and hears why it cannot be had.
+                let _ = opened(&mut link, &opener, Rights::Own, &watched).await;
+            }
             Request::Watch(call) => {
                 watched.push(call);
                 let text = format!("_h_watch {}", call.words());

@@ -19,6 +19,8 @@ pub struct EngineFacts {
     pub disk_quota: bool,
     /// The kernel lets the engine limit CPU, memory and processes.
     pub limits: bool,
+    /// The engine has an init program to put before ours.
+    pub init: bool,
 }
 
 /// A `docker run` to be: arguments after the program name, and what its own
@@ -51,7 +53,7 @@ pub fn run_plan(input: &RunInput<'_>) -> RunPlan {
     let settings = input.settings;
     let mut arguments = Arguments(Vec::with_capacity(80));
     arguments.flags(&["run", "-d"]);
-    if !input.facts.image_has_init {
+    if input.facts.init && !input.facts.image_has_init {
         arguments.flags(&["--init"]);
     }
     arguments.pair("--name", &input.name);
@@ -298,6 +300,7 @@ mod tests {
         image_has_init: false,
         disk_quota: false,
         limits: true,
+        init: true,
     };
 
     /// Our arguments without the labels that only we write.

@@ -34,6 +34,7 @@ pub(crate) async fn create(
         image_has_init: entrypoint.is_some_and(|word| INITS.contains(&word.as_str())),
         disk_quota: !no_quota_file(plan, engine).exists(),
         limits: true,
+        init: true,
     };
     let copies = plan.whose.place.directory();
     let (read_only, notes) = read_only_mounts(&plan.settings.share, copies);
@@ -71,6 +72,13 @@ pub(crate) async fn create(
                         engine.name()
                     ));
                 }
+                if facts.init && !fewer.init {
+                    host.notify(format!(
+                        "{} has no init program here: what ends in the container stays as a zombie, \
+                         and stopping it takes 10 s; install `catatonit`",
+                        engine.name()
+                    ));
+                }
                 if facts.limits && !fewer.limits {
                     host.notify(format!(
                         "{} cannot limit CPU, memory or processes here: {error}",
@@ -99,6 +107,12 @@ fn without_what_was_refused(facts: EngineFacts, error: &EngineError) -> Option<E
     if facts.disk_quota && about_disk.iter().any(|text| reason.contains(text)) {
         return Some(EngineFacts {
             disk_quota: false,
+            ..facts
+        });
+    }
+    if facts.init && reason.contains("container-init binary not found") {
+        return Some(EngineFacts {
+            init: false,
             ..facts
         });
     }
@@ -164,6 +178,7 @@ mod tests {
             image_has_init: false,
             disk_quota: true,
             limits: true,
+            init: true,
         };
         let quota = refused(
             "--storage-opt is supported only for overlay over xfs with 'pquota' mount option",
@@ -173,6 +188,8 @@ mod tests {
         assert_eq!(without_what_was_refused(fewer, &quota), None);
         let cpu = refused("NanoCPUs can not be set, as your kernel does not support CPU CFS");
         assert!(!without_what_was_refused(facts, &cpu).expect("retry").limits);
+        let init = refused("container-init binary not found on the host: stat /x/catatonit");
+        assert!(!without_what_was_refused(facts, &init).expect("retry").init);
         assert_eq!(
             without_what_was_refused(facts, &refused("no such image")),
             None

@@ -1,17 +1,28 @@
 //! Deaths of the owner, of the daemon, and of patience.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hermes_testkit::docker::{BASH, docker, processes, wait_until};
+use hermes_testkit::docker::{BASH, wait_until};
 use hermes_testkit::process::Running;
 use pretty_assertions::assert_eq;
 
-use super::world::world;
+use super::CLIENT;
+use super::world::{World, world};
 
 /// Moments, in milliseconds after the start, at which the owner is killed: while
 /// it looks, creates, opens a channel, runs. The benchmark program takes twenty
 /// random ones.
 const MOMENTS: &[u64] = &[5, 40, 90, 150, 220, 300, 400, 700];
+
+/// A program that stands in for the engine's client.
+fn client(world: &World, script: &str) -> PathBuf {
+    let path = world.scratch.user_home().join("client");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    path
+}
 
 #[test]
 fn docker_an_owner_killed_at_any_moment_leaks_and_doubles_nothing() {
@@ -20,7 +31,7 @@ fn docker_an_owner_killed_at_any_moment_leaks_and_doubles_nothing() {
         // Every other time there is no container yet.
         if round % 2 == 0 {
             for id in world.sweep.containers() {
-                docker(&["rm", "-f", &id]);
+                CLIENT.discard(&id);
             }
         }
         let owner =
@@ -34,7 +45,7 @@ fn docker_an_owner_killed_at_any_moment_leaks_and_doubles_nothing() {
         );
         let id = world.one_container();
         wait_until("the container runs", || {
-            docker(&["inspect", "--format", "{{.State.Status}}", &id]) == "running"
+            CLIENT.run(&["inspect", "--format", "{{.State.Status}}", &id]) == "running"
         });
     }
 }
@@ -43,7 +54,7 @@ fn docker_an_owner_killed_at_any_moment_leaks_and_doubles_nothing() {
 fn docker_a_creation_whose_owner_died_is_waited_for_and_adopted() {
     let Some(world) = world(BASH) else { return };
     // A slow engine: the owner dies while its container is being made.
-    let client = world.client("[ \"$1\" = run ] && sleep 1.5\nexec docker \"$@\"");
+    let client = client(&world, "[ \"$1\" = run ] && sleep 1.5\nexec docker \"$@\"");
     let mut command = world.command(&["sandbox", "exec", "--", "sleep 4250"]);
     command.env("HERMES_DOCKER_BINARY", &client);
     let owner = Running::start(command);
@@ -73,12 +84,12 @@ fn docker_what_a_killed_owner_was_running_ends_and_background_processes_stay() {
     owner.kill9();
     let id = world.one_container();
     wait_until("its commands are gone", || {
-        let running = processes(&id);
+        let running = CLIENT.processes(&id);
         !running
             .iter()
             .any(|p| p.contains("4301") || p.contains("4302"))
     });
-    assert!(processes(&id).iter().any(|p| p.contains("4300")));
+    assert!(CLIENT.processes(&id).iter().any(|p| p.contains("4300")));
 }
 
 #[test]
@@ -95,19 +106,29 @@ fn docker_timeout_and_interrupt_end_the_tree_and_say_so() {
         "{:?}",
         began.elapsed()
     );
-    assert!(!processes(&id).iter().any(|p| p.contains("sleep 440")));
+    assert!(
+        !CLIENT
+            .processes(&id)
+            .iter()
+            .any(|p| p.contains("sleep 440"))
+    );
     let running = Running::start(world.command(&["sandbox", "exec", "--", "echo up; sleep 4403"]));
     running.wait_for_line("up");
     running.signal(nix::sys::signal::Signal::SIGINT);
     let interrupted = running.wait();
     assert_eq!(interrupted.status.code(), Some(130), "{interrupted:#?}");
-    assert!(!processes(&id).iter().any(|p| p.contains("sleep 440")));
+    assert!(
+        !CLIENT
+            .processes(&id)
+            .iter()
+            .any(|p| p.contains("sleep 440"))
+    );
 }
 
 #[test]
 fn docker_a_client_that_never_answers_is_told_in_time() {
     let Some(world) = world(BASH) else { return };
-    let client = world.client("exec sleep 1000");
+    let client = client(&world, "exec sleep 1000");
     for words in [&["sandbox", "exec", "--", "true"][..], &["sandbox", "ls"]] {
         let began = Instant::now();
         let mut command = world.command(words);

@@ -1,9 +1,10 @@
 //! Several processes, one container.
 
-use hermes_testkit::docker::{BASH, docker, processes, wait_until};
+use hermes_testkit::docker::{BASH, wait_until};
 use hermes_testkit::process::{Running, run_together};
 use pretty_assertions::assert_eq;
 
+use super::CLIENT;
 use super::world::world;
 
 /// Rounds of the loops; the benchmark program runs twenty.
@@ -30,7 +31,7 @@ fn docker_three_processes_that_start_together_share_one_container() {
             .collect();
         assert!(hosts.iter().all(|host| *host == hosts[0]), "{hosts:?}");
         let id = world.one_container();
-        docker(&["rm", "-f", &id]);
+        CLIENT.discard(&id);
     }
 }
 
@@ -51,9 +52,14 @@ fn docker_state_and_background_processes_outlive_the_process() {
         "/root\n\n"
     );
     let id = world.one_container();
-    assert!(processes(&id).iter().any(|p| p.contains("sleep 4000")));
+    assert!(
+        CLIENT
+            .processes(&id)
+            .iter()
+            .any(|p| p.contains("sleep 4000"))
+    );
     // Restarted, the container has an empty /tmp: the state begins anew.
-    docker(&["restart", "-t", "0", &id]);
+    CLIENT.run(&["restart", "-t", "0", &id]);
     assert_eq!(world.says("echo again; ls -d /tmp"), "again\n/tmp\n");
     assert_eq!(world.one_container(), id);
 }

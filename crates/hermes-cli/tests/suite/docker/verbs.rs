@@ -1,9 +1,10 @@
 //! The operator's window.
 
-use hermes_testkit::docker::{BASH, docker};
+use hermes_testkit::docker::BASH;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
+use super::CLIENT;
 use super::world::{World, world};
 
 fn rows(world: &World) -> Vec<Value> {
@@ -67,12 +68,12 @@ fn docker_containers_stop_start_and_go_by_hand() {
     let Some(world) = world(BASH) else { return };
     world.says("touch /marker");
     let id = world.one_container();
-    let state = || docker(&["inspect", "--format", "{{.State.Status}}", &id]);
+    let state = || CLIENT.run(&["inspect", "--format", "{{.State.Status}}", &id]);
     world.ok(&["sandbox", "stop", &id[..8]]);
     assert_eq!(state(), "exited");
     world.ok(&["sandbox", "start", "--all"]);
     assert_eq!(state(), "running");
-    docker(&["pause", &id]);
+    CLIENT.run(&["pause", &id]);
     world.ok(&["sandbox", "start", &id[..8]]);
     assert_eq!(state(), "running");
     assert_eq!(world.says("ls /marker"), "/marker\n");
@@ -92,7 +93,7 @@ fn docker_prune_takes_old_leftovers_and_says_what_it_would_take() {
     let Some(world) = world(BASH) else { return };
     world.says("true");
     let id = world.one_container();
-    docker(&["kill", &id]);
+    CLIENT.run(&["kill", &id]);
     assert_eq!(world.ok(&["sandbox", "prune"]), "", "it is young");
     let told = world.ok(&["sandbox", "prune", "--older-than", "0", "--dry-run"]);
     assert_eq!(told, format!("{} exited\n", &id[..12]));

@@ -1,12 +1,11 @@
 //! A home whose commands run in docker, and its containers.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::Command;
 
 use hermes_sandbox::docker::Identity;
-use hermes_testkit::docker::{self, Sweep};
+use hermes_testkit::docker::Sweep;
 
+use super::CLIENT;
 use crate::suite::support::{Ran, Scratch, ran};
 
 pub(super) struct World {
@@ -16,10 +15,10 @@ pub(super) struct World {
 
 /// `None` where no engine is to be had and none is required.
 pub(super) fn world(image: &'static str) -> Option<World> {
-    if !docker::available() {
+    if !CLIENT.available() {
         return None;
     }
-    docker::image(image);
+    CLIENT.image(image);
     let scratch = Scratch::new();
     scratch.write(
         "config.yaml",
@@ -29,7 +28,7 @@ pub(super) fn world(image: &'static str) -> Option<World> {
     );
     let hash = Identity::new("default", "default", &scratch.home()).home;
     Some(World {
-        sweep: Sweep::new(format!("hermes-home={hash}")),
+        sweep: Sweep::on(CLIENT, format!("hermes-home={hash}")),
         scratch,
     })
 }
@@ -39,6 +38,7 @@ impl World {
         let mut command = self.scratch.command(words);
         // The engine's client is on the caller's PATH.
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs(CLIENT.environment());
         command
     }
 
@@ -73,13 +73,5 @@ impl World {
         let all = self.sweep.containers();
         assert_eq!(all.len(), 1, "{all:?}");
         all.into_iter().next().expect("one")
-    }
-
-    /// A program that stands in for the engine's client.
-    pub(super) fn client(&self, script: &str) -> PathBuf {
-        let path = self.scratch.user_home().join("client");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("mode");
-        path
     }
 }

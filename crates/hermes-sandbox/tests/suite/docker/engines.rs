@@ -4,20 +4,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hermes_home::Environment;
 use hermes_sandbox::docker::DockerTarget;
 use hermes_sandbox::{Exit, Launch, LaunchError, Shell, Target};
-use hermes_testkit::docker::{BASH, processes, wait_until};
+use hermes_testkit::docker::{BASH, wait_until};
 use pretty_assertions::assert_eq;
 
-use super::support::{Setup, finish, run, says, setup, start};
+use super::CLIENT;
+use super::support::{Setup, environment, finish, run, says, setup, start};
 
 /// A target whose client is this script; `exec docker "$@"` is the real one.
 fn target_through(setup: &Setup, script: &str) -> DockerTarget {
     let path: PathBuf = setup.directory.path().join("client");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("mode");
-    let mut environment = Environment::of_process();
+    let mut environment = environment();
     environment.set("HERMES_DOCKER_BINARY", path.to_string_lossy());
     DockerTarget::new(setup.host_with(&environment), setup.plan.clone())
 }
@@ -41,14 +41,17 @@ async fn docker_a_client_without_interactive_execs_runs_commands_one_by_one() {
         .expect("starts");
     let (id, _) = target.container().expect("attached");
     wait_until("it runs", || {
-        processes(id.as_str()).iter().any(|p| p.contains("3701"))
+        CLIENT
+            .processes(id.as_str())
+            .iter()
+            .any(|p| p.contains("3701"))
     });
     running
         .control
         .terminate(Duration::from_secs(1))
         .await
         .expect("ends");
-    let left = processes(id.as_str());
+    let left = CLIENT.processes(id.as_str());
     assert!(!left.iter().any(|p| p.contains("sleep 370")), "{left:?}");
 }
 

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use hermes_sandbox::Exit;
-use hermes_testkit::docker::{BASH, docker, wait_until};
+use hermes_testkit::docker::{BASH, wait_until};
 use pretty_assertions::assert_eq;
 
+use super::CLIENT;
 use super::support::{finish, run, says, setup, start};
 
 /// Ways to lose a container, and whether it is the same one afterwards.
@@ -19,7 +20,7 @@ const LOSSES: &[(&[&str], bool)] = &[
 fn lose(how: &[&str], id: &str) {
     let mut words = how.to_vec();
     words.push(id);
-    docker(&words);
+    CLIENT.run(&words);
 }
 
 #[tokio::test]
@@ -129,6 +130,8 @@ async fn docker_many_calls_at_once_on_a_lost_container_make_one_new_one() {
     assert_eq!(said, ["0\n", "1\n", "2\n", "3\n", "4\n", "5\n"]);
     assert_eq!(setup.sweep.containers().len(), 1);
     wait_until("the new one runs", || {
-        docker(&["ps", "-q", "--no-trunc"]).contains(&setup.sweep.containers()[0])
+        CLIENT
+            .run(&["ps", "-q", "--no-trunc"])
+            .contains(&setup.sweep.containers()[0])
     });
 }

@@ -10,10 +10,11 @@ use hermes_sandbox::background::{
 };
 use hermes_sandbox::session::{RunRequest, SessionOptions, ShellSession};
 use hermes_sandbox::{FileKind, Files, NewFileMode, SandboxPath, ShellFiles, Target};
-use hermes_testkit::docker::{BASH, BUSYBOX, docker, processes, wait_until};
+use hermes_testkit::docker::{BASH, BUSYBOX, wait_until};
 use pretty_assertions::assert_eq;
 use tokio_util::sync::CancellationToken;
 
+use super::CLIENT;
 use super::support::{Setup, setup};
 
 const TASK: &str = "default";
@@ -82,7 +83,7 @@ async fn docker_makes_a_new_state_when_the_container_was_restarted() {
     let session = session(&setup);
     out(&session, "export A=1; cd /usr").await;
     for container in setup.sweep.containers() {
-        docker(&["restart", "-t", "0", &container]);
+        CLIENT.run(&["restart", "-t", "0", &container]);
     }
     assert_eq!(
         out(
@@ -173,7 +174,8 @@ async fn docker_background_processes_start_at_once_and_leave_nobody_when_killed(
     );
     let container = setup.sweep.containers()[0].clone();
     let sleepers = || {
-        processes(&container)
+        CLIENT
+            .processes(&container)
             .iter()
             .filter(|line| line.contains("sleep 4712"))
             .count()
@@ -275,7 +277,8 @@ async fn docker_background_processes_are_found_again_by_the_next_hermes() {
     registry.kill(&id, TASK).await.unwrap();
     let container = setup.sweep.containers()[0].clone();
     assert!(
-        !processes(&container)
+        !CLIENT
+            .processes(&container)
             .iter()
             .any(|line| line.contains("sleep 4713"))
     );

@@ -11,8 +11,10 @@ use hermes_sandbox::docker::{
     Persist, Place, Plan,
 };
 use hermes_sandbox::{Exit, Launch, LaunchError, Running, Shell, Target};
-use hermes_testkit::docker::{self, Sweep};
+use hermes_testkit::docker::Sweep;
 use tempfile::TempDir;
+
+use super::CLIENT;
 
 pub(super) struct Setup {
     pub(super) directory: TempDir,
@@ -21,16 +23,25 @@ pub(super) struct Setup {
     pub(super) notices: Arc<Mutex<Vec<String>>>,
 }
 
+/// This process's environment, with what leads to the engine.
+pub(super) fn environment() -> Environment {
+    let mut environment = Environment::of_process();
+    for (name, value) in CLIENT.environment() {
+        environment.set(name, value);
+    }
+    environment
+}
+
 /// `None` where no engine is to be had and none is required.
 pub(super) fn setup(image: &'static str) -> Option<Setup> {
-    if !docker::available() {
+    if !CLIENT.available() {
         return None;
     }
-    docker::image(image);
+    CLIENT.image(image);
     let directory = tempfile::tempdir().expect("temporary directory");
     let home = directory.path().to_owned();
     let identity = Identity::new("default", "tester", &home);
-    let sweep = Sweep::new(format!("hermes-home={}", identity.home));
+    let sweep = Sweep::on(CLIENT, format!("hermes-home={}", identity.home));
     let plan = Plan {
         whose: Whose {
             identity,
@@ -87,16 +98,13 @@ impl Setup {
     }
 
     pub(super) fn target(&self) -> DockerTarget {
-        DockerTarget::new(
-            self.host_with(&Environment::of_process()),
-            self.plan.clone(),
-        )
+        DockerTarget::new(self.host_with(&environment()), self.plan.clone())
     }
 
     /// Over the client program instead of the socket.
     pub(super) fn target_over_client(&self) -> DockerTarget {
-        let mut environment = Environment::of_process();
-        environment.set("HERMES_DOCKER_BINARY", "docker");
+        let mut environment = environment();
+        environment.set("HERMES_DOCKER_BINARY", CLIENT.program());
         DockerTarget::new(self.host_with(&environment), self.plan.clone())
     }
 
