@@ -88,6 +88,14 @@ impl History {
         self.entries.is_empty()
     }
 
+    /// How many answers the model has given.
+    pub(crate) fn answers(&self) -> u64 {
+        let answers = self
+            .messages()
+            .filter(|message| message.role == Role::Assistant);
+        answers.count() as u64
+    }
+
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.entries.iter().map(|entry| entry.message.as_ref())
     }

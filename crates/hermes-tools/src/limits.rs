@@ -1,7 +1,10 @@
 //! How much of a result the model reads. What is longer is put into a file that
 //! its tools can open, and a preview stands in for it.
 
+use std::borrow::Cow;
+
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 /// Most characters that all results of one batch may have together.
 pub const BATCH_LIMIT: usize = 200_000;
@@ -39,21 +42,38 @@ pub async fn spilled(
     call_id: &str,
     spill: Option<&dyn Spill>,
 ) -> String {
-    let outcome = match spill {
-        Some(spill) => {
-            spill
-                .write(&format!("{}.txt", file_name(call_id)), &text)
-                .await
-        }
-        None => Err("there is no place to keep it".to_owned()),
+    let Some(spill) = spill else {
+        return shortened(&text, length, limit, "there is no place to keep it");
     };
-    match outcome {
+    let name = format!("{}.txt", file_name(call_id));
+    let readable = in_lines(&text);
+    match spill.write(&name, &readable).await {
         Ok(path) => format!(
             "<persisted-output>\nThe result has {length} characters and was saved to {path}; read parts of it with read_file or search_files. It begins:\n{}\n</persisted-output>",
-            preview(&text)
+            preview(&readable)
         ),
         Err(why) => shortened(&text, length, limit, &why),
     }
+}
+
+/// A result that is one JSON object is one line, which can neither be paged nor
+/// searched: texts of several lines are written out, the rest is indented.
+fn in_lines(text: &str) -> Cow<'_, str> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let Some(Ok(Value::Object(fields))) = values.next() else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len());
+    for (name, value) in &fields {
+        match value {
+            Value::String(lines) if lines.contains('\n') => {
+                out.push_str(&format!("{name}:\n{}\n", lines.trim_end_matches('\n')));
+            }
+            other => out.push_str(&format!("{name}: {other:#}\n")),
+        }
+    }
+    out.push_str(text[values.byte_offset()..].trim_start_matches('\n'));
+    Cow::Owned(out)
 }
 
 /// The first characters up to a line end.
@@ -134,6 +154,17 @@ mod tests {
         assert!(shown.contains("/tmp/hermes-results/call____x.txt"));
         assert!(shown.len() < 2000);
         assert_eq!(shelf.0.lock().unwrap()[0].1, long);
+    }
+
+    #[tokio::test]
+    async fn a_json_result_is_kept_in_lines() {
+        let shelf = Shelf::default();
+        let text = r#"{"output":"a\nb\n","code":0,"list":[1,2]}"#.to_owned() + "\n[a note]";
+        spilled(text, 40, 10, "id", Some(&shelf)).await;
+        assert_eq!(
+            shelf.0.lock().unwrap()[0].1,
+            "output:\na\nb\ncode: 0\nlist: [\n  1,\n  2\n]\n[a note]"
+        );
     }
 
     #[tokio::test]

@@ -43,12 +43,25 @@ pub trait Tool: Send + Sync {
     }
 }
 
+/// Who gets to see what a call returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// It becomes part of the conversation.
+    Model,
+    /// Only a script sees it; the model knows nothing of it.
+    Script,
+}
+
 /// What a call knows besides its arguments.
 pub struct ToolContext {
     pub session: SessionId,
     /// Names the sandbox state (working directory, processes) of this agent.
     pub task: String,
     pub call_id: String,
+    /// Counts the answers of the conversation: calls of one answer have the same.
+    pub round: u64,
+    /// Who reads the result.
+    pub reader: Reader,
     /// Set when the turn is interrupted or the conversation ends.
     pub cancel: CancellationToken,
     pub asker: Arc<dyn Asker>,

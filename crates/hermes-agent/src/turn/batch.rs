@@ -10,11 +10,11 @@ use futures_util::{FutureExt, StreamExt, stream};
 use hermes_tools::coerce::coerce;
 use hermes_tools::concurrency::compatible;
 use hermes_tools::limits::{BATCH_LIMIT, limited, spilled};
-use hermes_tools::{Tool, ToolContext, preview};
+use hermes_tools::{Reader, Tool, ToolContext, preview};
 use hermes_types::{Content, Message, ToolCall, ToolOutput, TurnEvent};
 use serde_json::Value;
 
-use super::result::{cleaned, error_result, wrapped};
+use super::result::{MaskedEvents, cleaned, error_result, wrapped};
 use super::{Broken, Running};
 use crate::agent::Agent;
 use crate::guardrails::{Finding, is_failure};
@@ -184,9 +184,14 @@ impl Agent {
                 .clone()
                 .unwrap_or_else(|| self.session.id.to_string()),
             call_id: call.id.clone(),
+            round: self.history.answers(),
+            reader: Reader::Model,
             cancel: self.control.cancel_token(),
             asker: Arc::clone(&self.asker),
-            events: Arc::new(self.events.clone()),
+            events: match self.setup.options.redact_secrets {
+                true => Arc::new(MaskedEvents(self.events.clone())),
+                false => Arc::new(self.events.clone()),
+            },
         }
     }
 
@@ -210,7 +215,12 @@ impl Agent {
         turn: &mut Running,
     ) -> Result<Message, Broken> {
         let name = one.call.name.as_str();
-        let mut text = cleaned(name, &output.text, self.setup.options.redact_secrets);
+        let mask = self.setup.options.redact_secrets;
+        let mut text = cleaned(name, &output.text, mask);
+        let summary = match &output.summary {
+            Some(summary) => cleaned(name, summary, mask),
+            None => preview::of_result(&text),
+        };
         let failed = output.failed || is_failure(name, &text);
         turn.mutations.record(name, &one.arguments, failed);
         text = wrapped(name, text);
@@ -234,10 +244,8 @@ impl Agent {
                 name: name.to_owned(),
                 failed,
                 duration_ms: elapsed.as_millis() as u64,
-                summary: output
-                    .summary
-                    .unwrap_or_else(|| preview::of_result(&output.text)),
-                diff: output.diff,
+                summary,
+                diff: output.diff.map(|diff| cleaned(name, &diff, mask)),
             })
             .await;
         let content = ToolOutput {

@@ -1,6 +1,10 @@
 //! What is done to every result before the model reads it.
 
-use hermes_types::{Redaction, ToolOutput, redact};
+use futures_util::future::BoxFuture;
+use hermes_tools::EventSink;
+use hermes_types::{Redaction, ToolOutput, TurnEvent, redact, redact_result};
+
+use crate::control::Events;
 
 const ERROR_LIMIT: usize = 2000;
 const UNTRUSTED_FROM: usize = 32;
@@ -15,7 +19,23 @@ pub(super) fn cleaned(name: &str, text: &str, mask: bool) -> String {
         "read_file" | "write_file" | "patch" | "search_files" | "skill_view" => Redaction::Code,
         _ => Redaction::Text,
     };
-    redact(text, mode).into_owned()
+    redact_result(text, mode).into_owned()
+}
+
+/// What a tool reports while it runs, for screens: masked like its result.
+pub(super) struct MaskedEvents(pub(super) Events);
+
+impl EventSink for MaskedEvents {
+    fn emit(&self, event: TurnEvent) -> BoxFuture<'_, ()> {
+        let event = match event {
+            TurnEvent::ToolProgress { id, text } => TurnEvent::ToolProgress {
+                id,
+                text: redact(&text, Redaction::Text).into_owned(),
+            },
+            other => other,
+        };
+        Box::pin(async move { self.0.send(event).await })
+    }
 }
 
 /// Results from outside carry a frame that says whose words they are.

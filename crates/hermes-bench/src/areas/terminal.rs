@@ -93,6 +93,8 @@ impl Desk {
                 session: SessionId::new("bench"),
                 task: "default".to_owned(),
                 call_id: "bench".to_owned(),
+                round: 1,
+                reader: hermes_tools::Reader::Model,
                 cancel: Default::default(),
                 asker: Arc::new(Unattended),
                 events: Arc::new(Unheard),

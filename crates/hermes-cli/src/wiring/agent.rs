@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use hermes_agent::build::{Parts, Place as AgentPlace, Wishes, build};
-use hermes_agent::{Agent, Control, Events, Setup};
+use hermes_agent::{Agent, Control, Events, Setup, SideTask};
 use hermes_kanban::Host;
 use hermes_kanban::tools::{ToolAccess, kanban_tools};
 use hermes_llm::Models;
 use hermes_llm::resolve::Selection;
 use hermes_tools::StateHandle;
+use hermes_tools::approval::ModelJudge;
 use hermes_tools::builtin::SkillShelf;
 use hermes_types::{SessionId, TurnEvent};
 use tokio::sync::mpsc;
@@ -56,6 +57,10 @@ pub(crate) async fn wire(
         }
         None => None,
     };
+    let judge = SideTask::new(models.clone(), Arc::clone(&model), "approval");
+    place
+        .gate
+        .set_judge(Arc::new(ModelJudge::new(Arc::new(judge))));
     let summarizer = summarizer(context, &models, &model)?;
     let titler = titler(&models, &model);
     // Products bring their tools here; toolsets decide who sees them.
@@ -86,7 +91,7 @@ pub(crate) async fn wire(
             delegate_model,
             state: state.clone(),
             tools,
-            spill: None,
+            spill: place.spill.clone(),
         },
     )?;
     warnings.extend(built.warnings);
@@ -169,7 +174,7 @@ fn summarizer(
         || set("base_url").is_some()
         || set("provider").is_some_and(|name| name != "auto");
     Ok(named.then(|| {
-        Arc::new(hermes_agent::SideTask::new(
+        Arc::new(SideTask::new(
             models.clone(),
             Arc::clone(main),
             "compression",

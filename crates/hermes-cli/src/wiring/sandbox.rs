@@ -7,7 +7,8 @@ use hermes_agent::prompt::Surroundings;
 use hermes_sandbox::docker::{HostUser, Notify};
 use hermes_sandbox::settings::{Backend, FrontEnd};
 use hermes_sandbox::{Sandbox, SandboxPath, Sandboxes, SandboxesPlan};
-use hermes_tools::Registry;
+use hermes_tools::limits::Spill;
+use hermes_tools::{Registry, SandboxSpill};
 use hermes_tools::approval::{ApprovalGate, ApprovalPolicy, ConfigAllowlist, Gate, Occasion, Yolo};
 use hermes_tools::builtin::files::{
     FileLimits, FilePolicy, SandboxWorkspace, Workspace, add_file_tools,
@@ -30,6 +31,8 @@ pub(crate) struct Place {
     pub(crate) gate: Arc<ApprovalGate>,
     /// Whether dangerous commands run without a question.
     pub(crate) yolo: Yolo,
+    /// Keeps results that are too long for the model.
+    pub(super) spill: Option<Arc<dyn Spill>>,
     pub(super) tools: Registry,
     pub(super) surroundings: Surroundings,
 }
@@ -98,6 +101,7 @@ pub(crate) fn place(
         },
     };
     Ok(Place {
+        spill: spill(context, &sandbox),
         sandboxes,
         sandbox,
         gate,
@@ -105,6 +109,19 @@ pub(crate) fn place(
         tools,
         surroundings,
     })
+}
+
+/// On this machine in the home, which others cannot read; elsewhere inside.
+fn spill(context: &Context, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Spill>> {
+    let sandbox = Arc::clone(sandbox);
+    let spill = match sandbox.backend() {
+        Backend::Local => {
+            let directory = context.home.join("cache/results");
+            SandboxSpill::new(sandbox, SandboxPath::absolute(directory.to_str()?)?)
+        }
+        _ => SandboxSpill::inside(sandbox)?,
+    };
+    Some(Arc::new(spill))
 }
 
 /// Paths of this machine mean nothing inside a container.

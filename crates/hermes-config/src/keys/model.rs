@@ -61,7 +61,7 @@ macro_rules! auxiliary {
 
 /// Three tasks are also set by variables, which children inherit.
 macro_rules! auxiliary_bridged {
-    ($task:literal, $name:literal, $timeout:literal, $about:literal) => {
+    ($task:literal, $name:literal, $timeout:literal, $about:literal $(, $mark:ident)?) => {
         &[
             text(
                 concat!("auxiliary.", $task, ".provider"),
@@ -72,35 +72,41 @@ macro_rules! auxiliary_bridged {
                     "; auto means that of the main model"
                 ),
             )
-            .bridged_if_set(concat!("AUXILIARY_", $name, "_PROVIDER")),
+            .bridged_if_set(concat!("AUXILIARY_", $name, "_PROVIDER"))
+            $(.$mark())?,
             text(
                 concat!("auxiliary.", $task, ".model"),
                 "",
                 concat!("model for ", $about),
             )
-            .bridged_if_set(concat!("AUXILIARY_", $name, "_MODEL")),
+            .bridged_if_set(concat!("AUXILIARY_", $name, "_MODEL"))
+            $(.$mark())?,
             text(
                 concat!("auxiliary.", $task, ".base_url"),
                 "",
                 concat!("own endpoint for ", $about),
             )
-            .bridged_if_set(concat!("AUXILIARY_", $name, "_BASE_URL")),
+            .bridged_if_set(concat!("AUXILIARY_", $name, "_BASE_URL"))
+            $(.$mark())?,
             text(
                 concat!("auxiliary.", $task, ".api_key"),
                 "",
                 concat!("key of the endpoint for ", $about),
             )
             .secret()
-            .bridged_if_set(concat!("AUXILIARY_", $name, "_API_KEY")),
+            .bridged_if_set(concat!("AUXILIARY_", $name, "_API_KEY"))
+            $(.$mark())?,
             int(
                 concat!("auxiliary.", $task, ".timeout"),
                 $timeout,
                 concat!("seconds to wait for ", $about),
-            ),
+            )
+            $(.$mark())?,
             map(
                 concat!("auxiliary.", $task, ".extra_body"),
                 concat!("fields added to requests for ", $about),
-            ),
+            )
+            $(.$mark())?,
         ]
     };
 }
@@ -113,7 +119,8 @@ pub(super) const APPROVAL: &[Key] = auxiliary_bridged!(
     "approval",
     "APPROVAL",
     30,
-    "judging commands in smart approvals"
+    "judging commands in smart approvals",
+    live
 );
 
 auxiliary! {

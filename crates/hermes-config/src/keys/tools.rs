@@ -25,7 +25,7 @@ pub(super) const KEYS: &[Key] = &[
     int("security.tirith_timeout", 5, "has no effect: the external scanner is not used").inert(),
     flag("security.tirith_fail_open", true, "has no effect: the external scanner is not used").inert(),
     flag("privacy.redact_pii", false, "hash people's ids before the model sees them"),
-    int("file_read_max_chars", 100_000, "largest read of a file in characters"),
+    int("file_read_max_chars", 100_000, "largest read of a file in characters").live(),
     int("tool_output.max_bytes", 50_000, "largest tool result in bytes").live(),
     int("tool_output.max_lines", 2000, "most lines of a tool result").live(),
     int("tool_output.max_line_length", 2000, "longest line of a tool result").live(),

@@ -75,6 +75,8 @@ impl Bench {
             session: SessionId::new("20260531_120000_abcdef"),
             task: "t".into(),
             call_id: "c".into(),
+            round: 1,
+            reader: hermes_tools::Reader::Model,
             cancel: Default::default(),
             asker: Arc::new(Unattended),
             events: Arc::new(Unheard),

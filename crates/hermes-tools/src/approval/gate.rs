@@ -96,7 +96,7 @@ impl Yolo {
 pub struct ApprovalGate {
     policy: ApprovalPolicy,
     allowlist: Arc<dyn Allowlist>,
-    judge: Option<Arc<dyn Judge>>,
+    judge: Mutex<Option<Arc<dyn Judge>>>,
     yolo: Yolo,
     approved: Mutex<BTreeSet<String>>,
     /// One question at a time; an answer may settle the next.
@@ -113,7 +113,7 @@ impl ApprovalGate {
         Self {
             policy,
             allowlist,
-            judge,
+            judge: Mutex::new(judge),
             yolo,
             approved: Mutex::default(),
             asking: tokio::sync::Semaphore::new(1),
@@ -122,6 +122,11 @@ impl ApprovalGate {
 
     pub fn yolo(&self) -> &Yolo {
         &self.yolo
+    }
+
+    /// Who judges from now on: the conversation's model may change.
+    pub fn set_judge(&self, judge: Arc<dyn Judge>) {
+        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = Some(judge);
     }
 
     /// Forgets what was approved for the session: a new one begins.
@@ -234,7 +239,8 @@ impl ApprovalGate {
     }
 
     async fn judged(&self, text: &str, keys: &[String]) -> Verdict {
-        match &self.judge {
+        let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match judge {
             Some(judge) => judge.judge(text, keys).await,
             None => Verdict::Unsure,
         }

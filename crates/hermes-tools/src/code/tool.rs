@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::run::{CodeLimits, Script};
 use crate::approval::{Admission, Gate};
 use crate::registry::Registry;
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{Reader, Tool, ToolContext};
 
 /// What a script may call, where the conversation has it, and how it is written.
 const CALLABLE: &[(&str, &str)] = &[
@@ -177,6 +177,8 @@ impl Calls<'_> {
             session: self.context.session.clone(),
             task: self.context.task.clone(),
             call_id: format!("{}-{}", self.context.call_id, self.made),
+            round: self.context.round,
+            reader: Reader::Script,
             cancel: self.context.cancel.clone(),
             asker: Arc::clone(&self.context.asker),
             events: Arc::clone(&self.context.events),

@@ -147,6 +147,8 @@ pub(super) fn bed_judged(
             session: SessionId::new("s1"),
             task: "default".to_owned(),
             call_id: "call_1".to_owned(),
+            round: 1,
+            reader: hermes_tools::Reader::Model,
             cancel: CancellationToken::new(),
             asker: asker.clone(),
             events: events.clone(),

@@ -8,8 +8,11 @@
 
 mod rules;
 mod scan;
+mod structured;
 
 use std::borrow::Cow;
+
+pub use structured::redact_result;
 
 /// How much may be guessed from names alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

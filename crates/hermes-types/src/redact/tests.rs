@@ -136,3 +136,23 @@ proptest! {
         redact(&input, Redaction::Code);
     }
 }
+
+#[test]
+fn a_json_result_is_masked_text_by_text() {
+    let result = r#"{"output":"one\nghp_abcdefghijklmnopqrst\nsee https://h/x\nFOO_TOKEN=abc\nnext line","exit_code":0,"n":1.50}"#;
+    assert_eq!(
+        redact_result(result, Redaction::Text),
+        r#"{"output":"one\nghp_ab...qrst\nsee https://h/x\nFOO_TOKEN=***\nnext line","exit_code":0,"n":1.5}"#
+    );
+    let field = r#"{"token":"short","name":"x"} and sk-abcdefghijklmnop3456"#;
+    assert_eq!(
+        redact_result(field, Redaction::Text),
+        r#"{"token":"***","name":"x"} and sk-abc...3456"#
+    );
+    let harmless = r#"{ "content": "1|let token = get();\n2|https://h/?token=sk-abcdefghijklmnop3456" }"#;
+    assert_eq!(redact_result(harmless, Redaction::Code), harmless);
+    assert_eq!(
+        redact_result("[broken sk-abcdefghijklmnop3456", Redaction::Text),
+        "[broken sk-abc...3456"
+    );
+}

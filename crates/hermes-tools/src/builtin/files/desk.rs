@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_sandbox::{FileError, FileKind, Files, SandboxPath, Stat};
+use hermes_types::SessionId;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::FileLimits;
 use super::policy::FilePolicy;
 use super::workspace::Workspace;
+use crate::tool::ToolContext;
 
 /// More files than this are not remembered; the oldest are forgotten.
 const REMEMBERED: usize = 2_000;
@@ -19,9 +21,13 @@ pub struct FileDesk {
     pub(super) workspace: Arc<dyn Workspace>,
     pub(super) policy: Arc<FilePolicy>,
     pub(super) limits: FileLimits,
-    seen: Mutex<HashMap<SandboxPath, Seen>>,
+    seen: Mutex<HashMap<Known, Seen>>,
     writers: Mutex<HashMap<SandboxPath, Arc<Semaphore>>>,
 }
+
+/// A file, and the conversation that knows it: a subagent has read nothing yet, and
+/// a conversation that was condensed goes on under another id.
+type Known = (SessionId, SandboxPath);
 
 /// What the model knows of a file.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +37,8 @@ pub(super) struct Seen {
     /// The last range that was read, and how often in a row.
     pub(super) range: Option<(usize, usize)>,
     pub(super) repeats: u32,
+    /// When that was.
+    pub(super) round: u64,
     pub(super) failed_edits: u32,
     order: u64,
 }
@@ -53,6 +61,7 @@ impl From<&Stat> for Version {
 
 /// A file as the model named it and as it is.
 pub(super) struct Located {
+    session: SessionId,
     pub(super) files: Arc<dyn Files>,
     pub(super) path: SandboxPath,
     /// With every link resolved: the rules look at this one.
@@ -72,24 +81,19 @@ impl FileDesk {
         }
     }
 
-    /// Everything that was read counts as unread again: the context was condensed.
-    pub fn forget(&self) {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-    }
-
-    pub(super) async fn locate(&self, task: &str, text: &str) -> Result<Located, String> {
-        let text = text.trim();
-        if text.is_empty() {
+    pub(super) async fn locate(
+        &self,
+        context: &ToolContext,
+        text: &str,
+    ) -> Result<Located, String> {
+        if text.trim().is_empty() {
             return Err("path is empty".to_owned());
         }
         if text.contains('\0') {
             return Err("path contains a NUL byte".to_owned());
         }
         let files = self.workspace.files().await?;
-        let cwd = self.workspace.cwd(task).await?;
+        let cwd = self.workspace.cwd(&context.task).await?;
         let path = match text.strip_prefix('~') {
             Some("") => self.workspace.user_home().await?,
             Some(rest) if rest.starts_with('/') => self
@@ -105,6 +109,7 @@ impl FileDesk {
         let warning =
             outside.then(|| format!("'{text}' leads out of the working directory to {path}"));
         Ok(Located {
+            session: context.session.clone(),
             files,
             path,
             real,
@@ -130,15 +135,15 @@ impl FileDesk {
         Arc::clone(turn)
     }
 
-    pub(super) fn recall(&self, path: &SandboxPath) -> Seen {
+    pub(super) fn recall(&self, located: &Located) -> Seen {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.get(path).cloned().unwrap_or_default()
+        seen.get(&located.known()).cloned().unwrap_or_default()
     }
 
-    pub(super) fn remember(&self, path: &SandboxPath, change: impl FnOnce(&mut Seen)) {
+    pub(super) fn remember(&self, located: &Located, change: impl FnOnce(&mut Seen)) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let order = seen.values().map(|entry| entry.order).max().unwrap_or(0) + 1;
-        let entry = seen.entry(path.clone()).or_default();
+        let entry = seen.entry(located.known()).or_default();
         change(entry);
         entry.order = order;
         if seen.len() > REMEMBERED
@@ -153,7 +158,7 @@ impl FileDesk {
 
     /// What the model should know before it trusts its own picture of the file.
     pub(super) fn staleness(&self, located: &Located) -> Option<String> {
-        let known = self.recall(&located.real);
+        let known = self.recall(located);
         let stat = located.stat.as_ref()?;
         match known.version {
             Some(version) if version != Version::from(stat) => Some(
@@ -168,7 +173,7 @@ impl FileDesk {
     /// Notes the state after a write of our own.
     pub(super) async fn wrote(&self, located: &Located) {
         if let Ok(Some(stat)) = located.files.stat(&located.path).await {
-            self.remember(&located.real, |seen| {
+            self.remember(located, |seen| {
                 *seen = Seen {
                     version: Some(Version::from(&stat)),
                     whole: true,
@@ -180,6 +185,10 @@ impl FileDesk {
 }
 
 impl Located {
+    fn known(&self) -> Known {
+        (self.session.clone(), self.real.clone())
+    }
+
     /// An existing regular file, or the sentence that says what it is instead.
     pub(super) fn regular(&self) -> Result<&Stat, String> {
         match &self.stat {

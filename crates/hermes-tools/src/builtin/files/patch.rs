@@ -25,7 +25,7 @@ impl PatchTool {
         Self { desk }
     }
 
-    async fn replace(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
+    async fn replace(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let need = |key: &str| {
             text(arguments, key).ok_or_else(|| {
                 error(format!(
@@ -34,7 +34,7 @@ impl PatchTool {
             })
         };
         let (path, old, new) = (need("path")?, need("old_string")?, need("new_string")?);
-        let located = self.desk.locate(task, path).await.map_err(error)?;
+        let located = self.desk.locate(context, path).await.map_err(error)?;
         self.desk
             .may_write(&located, flag(arguments, "cross_profile"))
             .map_err(error)?;
@@ -90,8 +90,8 @@ impl PatchTool {
     /// Repeated failures on one file get plainer advice.
     fn refused(&self, located: &Located, reason: &EditError) -> Value {
         self.desk
-            .remember(&located.real, |seen| seen.failed_edits += 1);
-        let failures = self.desk.recall(&located.real).failed_edits;
+            .remember(located, |seen| seen.failed_edits += 1);
+        let failures = self.desk.recall(located).failed_edits;
         let hint = if failures >= 3 {
             "this is the third failed edit of this file: read it again with read_file, then quote it exactly, or write it whole with write_file"
         } else {
@@ -100,7 +100,7 @@ impl PatchTool {
         json!({ "error": reason.to_string(), "_hint": hint })
     }
 
-    async fn apply(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
+    async fn apply(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let Some(source) = text(arguments, "patch") else {
             return Err(error(
                 "patch is missing (mode 'patch' needs the text of the patch)",
@@ -112,7 +112,7 @@ impl PatchTool {
         paths.dedup();
         let mut located: BTreeMap<String, Located> = BTreeMap::new();
         for path in &paths {
-            let place = self.desk.locate(task, path).await.map_err(error)?;
+            let place = self.desk.locate(context, path).await.map_err(error)?;
             self.desk
                 .may_write(&place, flag(arguments, "cross_profile"))
                 .map_err(error)?;
@@ -215,8 +215,8 @@ impl Tool for PatchTool {
                 Some(mode) => mode,
             };
             output(match mode {
-                "replace" => self.replace(&context.task, &arguments).await,
-                "patch" => self.apply(&context.task, &arguments).await,
+                "replace" => self.replace(context, &arguments).await,
+                "patch" => self.apply(context, &arguments).await,
                 other => Err(error(format!(
                     "unknown mode '{other}': use 'replace' or 'patch'"
                 ))),

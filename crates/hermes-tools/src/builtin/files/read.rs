@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use hermes_sandbox::{FileKind, MAX_READ};
-use hermes_types::{Redaction, ToolOutput, ToolSpec, redact};
+use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, Located, Version, plain, with_warnings};
 use crate::builtin::arguments::{number, required};
 use crate::patch::ratio;
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{Reader, Tool, ToolContext};
 
 /// Files that are no text, whatever their first bytes look like.
 const BINARY: &[&str] = &[
@@ -34,9 +34,9 @@ impl ReadFileTool {
         Self { desk }
     }
 
-    async fn read(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
+    async fn read(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let path = required(arguments, "path").map_err(error)?;
-        let located = self.desk.locate(task, path).await.map_err(error)?;
+        let located = self.desk.locate(context, path).await.map_err(error)?;
         if let Some(reason) = self.desk.policy.refuses_read(&located.real) {
             return Err(error(reason));
         }
@@ -59,43 +59,59 @@ impl ReadFileTool {
         let most = self.desk.limits.max_lines.max(1) as u64;
         let offset = number(arguments, "offset", 1, 1, u64::MAX) as usize;
         let limit = number(arguments, "limit", 500, 1, most) as usize;
-        if let Some(answer) = self.repeated(&located, (offset, limit)) {
+        let for_model = context.reader == Reader::Model;
+        if for_model && let Some(answer) = self.repeated(&located, (offset, limit), context.round) {
             return answer;
         }
         let version = Version::from(stat);
-        let bytes = located
-            .files
-            .read(&located.path, 0, MAX_READ)
-            .await
-            .map_err(|e| error(plain(&e)))?;
         if stat.size > MAX_READ {
             return Err(json!({
                 "error": format!("{} has {} bytes, more than can be read at once; use the terminal (`sed -n`, `grep`) for a part of it", located.path, stat.size),
                 "file_size": stat.size,
             }));
         }
+        let bytes = located
+            .files
+            .read(&located.path, 0, MAX_READ)
+            .await
+            .map_err(|e| error(plain(&e)))?;
         let page = self.page(&located, &bytes, offset, limit)?;
+        if !for_model {
+            return Ok(Value::Object(page));
+        }
         let whole = page.get("truncated") == Some(&json!(false)) && offset == 1;
-        self.desk.remember(&located.real, |seen| {
+        self.desk.remember(&located, |seen| {
             let same = seen.range == Some((offset, limit)) && seen.version == Some(version);
             seen.repeats = if same { seen.repeats + 1 } else { 0 };
             seen.whole = whole || (seen.whole && seen.version == Some(version));
             seen.version = Some(version);
             seen.range = Some((offset, limit));
+            seen.round = context.round;
         });
         let warnings = located.warning.clone().into_iter().collect();
         Ok(with_warnings(page, warnings))
     }
 
     /// The same piece of an unchanged file is not sent twice.
-    fn repeated(&self, located: &Located, range: (usize, usize)) -> Option<Result<Value, Value>> {
-        let seen = self.desk.recall(&located.real);
+    fn repeated(
+        &self,
+        located: &Located,
+        range: (usize, usize),
+        round: u64,
+    ) -> Option<Result<Value, Value>> {
+        let seen = self.desk.recall(located);
         let version = located.stat.as_ref().map(Version::from);
         if seen.range != Some(range) || seen.version != version {
             return None;
         }
-        self.desk.remember(&located.real, |seen| seen.repeats += 1);
-        if seen.repeats >= 1 {
+        // With something else in between, asking again may be an honest question.
+        let in_a_row = round <= seen.round + 1;
+        let repeats = if in_a_row { seen.repeats } else { 0 };
+        self.desk.remember(located, |seen| {
+            seen.repeats = repeats + 1;
+            seen.round = round;
+        });
+        if repeats >= 1 {
             return Some(Err(json!({
                 "error": format!("BLOCKED: you have read this part of {} already and it has not changed; use what you have", located.path),
                 "path": located.path.as_str(), "already_read": true,
@@ -134,7 +150,6 @@ impl ReadFileTool {
             }
             content.push_str(&format!("{}|{}", start + index + 1, self.shortened(line)));
         }
-        let content = redact(&content, Redaction::Code).into_owned();
         if content.chars().count() > self.desk.limits.max_read_chars {
             return Err(json!({
                 "error": format!("that part has more than {} characters; ask for fewer lines with limit", self.desk.limits.max_read_chars),
@@ -191,7 +206,7 @@ impl Tool for ReadFileTool {
     }
 
     fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move { output(self.read(&context.task, &arguments).await) })
+        Box::pin(async move { output(self.read(context, &arguments).await) })
     }
 
     fn result_limit(&self) -> Option<usize> {

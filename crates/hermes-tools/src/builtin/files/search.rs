@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use hermes_sandbox::SandboxPath;
 use hermes_sandbox::search::{ContentHits, ContentQuery, LineHit, search_content, search_names};
 use hermes_sandbox::session::quote;
-use hermes_types::{Redaction, ToolOutput, ToolSpec, redact};
+use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, with_warnings};
@@ -65,7 +65,7 @@ impl SearchFilesTool {
         }
         let located = self
             .desk
-            .locate(&context.task, &search.path)
+            .locate(context, &search.path)
             .await
             .map_err(error)?;
         if located.stat.is_none() {
@@ -344,8 +344,7 @@ fn line_json(hit: &LineHit) -> Value {
         .char_indices()
         .nth(MAX_LINE)
         .map_or(hit.text.len(), |(at, _)| at);
-    let content = redact(&hit.text[..cut], Redaction::Code);
-    json!({ "path": hit.path.display().to_string(), "line": hit.line, "content": content })
+    json!({ "path": hit.path.display().to_string(), "line": hit.line, "content": &hit.text[..cut] })
 }
 
 /// File name, NUL, line number, mark, text: both programs can print that.

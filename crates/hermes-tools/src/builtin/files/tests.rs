@@ -112,6 +112,8 @@ impl Bench {
             session: SessionId::new("s"),
             task: "default".into(),
             call_id: "c".into(),
+            round: 1,
+            reader: crate::tool::Reader::Model,
             cancel: CancellationToken::new(),
             asker: Arc::new(Unattended),
             events: Arc::new(Unheard),

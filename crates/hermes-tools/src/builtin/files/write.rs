@@ -22,7 +22,7 @@ impl WriteFileTool {
         Self { desk }
     }
 
-    async fn write(&self, task: &str, arguments: &Value) -> Result<Value, Value> {
+    async fn write(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let path = word(arguments, "path")?;
         let content = word(arguments, "content")?;
         if content.contains("\"status\":\"unchanged\"") && content.contains("\"dedup\":true") {
@@ -30,7 +30,7 @@ impl WriteFileTool {
                 "that content is a message of read_file, not the file; read the part you need with another offset or limit",
             ));
         }
-        let located = self.desk.locate(task, path).await.map_err(error)?;
+        let located = self.desk.locate(context, path).await.map_err(error)?;
         self.desk
             .may_write(&located, flag(arguments, "cross_profile"))
             .map_err(error)?;
@@ -106,7 +106,7 @@ impl Tool for WriteFileTool {
     }
 
     fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move { output(self.write(&context.task, &arguments).await) })
+        Box::pin(async move { output(self.write(context, &arguments).await) })
     }
 }
 
