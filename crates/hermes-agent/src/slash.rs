@@ -106,6 +106,14 @@ pub const CATALOGUE: &[SlashCommand] = &[
         When::Idle,
     ),
     command(
+        "rollback",
+        &[],
+        "[N [FILE] | diff N] [--clean]",
+        "Go back to files as they were",
+        By::Program,
+        When::Idle,
+    ),
+    command(
         "compress",
         &[],
         "[TOPIC]",

@@ -58,6 +58,8 @@ variables! {
     SIGTERM_GRACE = "HERMES_SIGTERM_GRACE";
     /// File tools write nothing outside of this directory.
     WRITE_SAFE_ROOT = "HERMES_WRITE_SAFE_ROOT";
+    /// Seconds that git may take for a step of a checkpoint.
+    CHECKPOINT_TIMEOUT = "HERMES_CHECKPOINT_TIMEOUT";
     /// Longest answer in tokens when `model.max_tokens` is not set.
     MAX_TOKENS = "HERMES_MAX_TOKENS";
     /// Seconds that a whole answer of a model may take; default 1800.

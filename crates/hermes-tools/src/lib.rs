@@ -6,6 +6,7 @@
 
 pub mod approval;
 pub mod builtin;
+pub mod checkpoint;
 pub mod code;
 pub mod coerce;
 pub mod concurrency;
@@ -22,6 +23,6 @@ pub mod toolsets;
 pub use builtin::TodoList;
 pub use concurrency::Concurrency;
 pub use registry::Registry;
-pub use state::{StateError, StateHandle};
 pub use spill::SandboxSpill;
+pub use state::{StateError, StateHandle};
 pub use tool::{Asker, EventSink, RESULT_LIMIT, Reader, Tool, ToolContext, Unattended, Unheard};

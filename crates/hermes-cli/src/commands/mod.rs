@@ -13,6 +13,7 @@ pub(crate) use sandbox::{Notices, sandbox_error};
 mod auth;
 mod backup;
 mod chat;
+mod checkpoints;
 mod completion;
 mod config;
 pub(crate) mod confirm;
@@ -39,7 +40,6 @@ pub(crate) mod version;
 pub(crate) const NOT_BUILT: &[&str] = &[
     "acp",
     "bundles",
-    "checkpoints",
     "claw",
     "computer-use",
     "cron",
@@ -80,6 +80,9 @@ pub(crate) enum Verb {
 
     /// Talk to the agent; with `-q` ask once and exit
     Chat(Box<chat::Args>),
+
+    /// Look at and tidy the snapshots that `/rollback` goes back to
+    Checkpoints(checkpoints::Args),
 
     /// Show and change settings
     Config(config::Args),
@@ -169,6 +172,7 @@ impl Verb {
         matches!(
             self,
             Self::Backup(_)
+                | Self::Checkpoints(_)
                 | Self::Complete(_)
                 | Self::Completion(_)
                 | Self::Demo(_)
@@ -203,6 +207,7 @@ pub(crate) fn run(
         Some(Verb::Import(args)) => backup::import(&args, context, out),
         Some(Verb::Auth(args)) => auth::run(args, context, out),
         Some(Verb::Fallback(args)) => fallback::run(args, context, out),
+        Some(Verb::Checkpoints(args)) => checkpoints::run(args, context, out),
         Some(Verb::Config(args)) => config::run(args, context, out),
         Some(Verb::Kanban(args)) => kanban::run(*args, context, out),
         Some(Verb::Model(args)) => model::run(&args, context, out),

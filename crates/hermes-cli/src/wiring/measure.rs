@@ -38,7 +38,12 @@ pub(crate) fn measure(
             )
         })
         .unwrap_or_default();
-    let here = sandbox::place(context, cwd, Occasion::Worker, false, Arc::new(drop))?;
+    let wanted = sandbox::Wanted {
+        occasion: Occasion::Worker,
+        yolo: false,
+        checkpoints: false,
+    };
+    let here = sandbox::place(context, cwd, wanted, Arc::new(drop))?;
     let built = build(
         place,
         &wishes,

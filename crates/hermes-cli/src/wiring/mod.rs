@@ -9,4 +9,4 @@ mod sandbox;
 pub(crate) use agent::{Wired, wire};
 pub(crate) use measure::measure;
 pub(crate) use model::{is_demo, open_models, refused, selection};
-pub(crate) use sandbox::{Place, place};
+pub(crate) use sandbox::{Place, Wanted, checkpoint_store, place};

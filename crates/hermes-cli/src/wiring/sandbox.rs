@@ -7,14 +7,15 @@ use hermes_agent::prompt::Surroundings;
 use hermes_sandbox::docker::{HostUser, Notify};
 use hermes_sandbox::settings::{Backend, FrontEnd};
 use hermes_sandbox::{Sandbox, SandboxPath, Sandboxes, SandboxesPlan};
-use hermes_tools::limits::Spill;
-use hermes_tools::{Registry, SandboxSpill};
 use hermes_tools::approval::{ApprovalGate, ApprovalPolicy, ConfigAllowlist, Gate, Occasion, Yolo};
 use hermes_tools::builtin::files::{
     FileLimits, FilePolicy, SandboxWorkspace, Workspace, add_file_tools,
 };
+use hermes_tools::checkpoint::{CheckpointSettings, CheckpointStore, Checkpoints};
 use hermes_tools::code::{CodeLimits, ExecuteCodeTool};
+use hermes_tools::limits::Spill;
 use hermes_tools::terminal::{ProcessTool, TerminalTool};
+use hermes_tools::{Registry, SandboxSpill};
 
 use crate::commands::sandbox_error;
 use crate::{CommandError, Context};
@@ -31,10 +32,21 @@ pub(crate) struct Place {
     pub(crate) gate: Arc<ApprovalGate>,
     /// Whether dangerous commands run without a question.
     pub(crate) yolo: Yolo,
+    /// Snapshots of files before they are changed, where they are wanted.
+    pub(crate) checkpoints: Option<Arc<Checkpoints>>,
     /// Keeps results that are too long for the model.
     pub(super) spill: Option<Arc<dyn Spill>>,
     pub(super) tools: Registry,
     pub(super) surroundings: Surroundings,
+}
+
+/// How a run wants its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) occasion: Occasion,
+    pub(crate) yolo: bool,
+    /// Snapshots, also where the configuration does not ask for them.
+    pub(crate) checkpoints: bool,
 }
 
 /// Nothing is started: the first command does that. `notify` hears of what the
@@ -42,8 +54,7 @@ pub(crate) struct Place {
 pub(crate) fn place(
     context: &Context,
     cwd: &Path,
-    occasion: Occasion,
-    yolo: bool,
+    wanted: Wanted,
     notify: Notify,
 ) -> Result<Place, CommandError> {
     let config = context.config()?;
@@ -61,10 +72,10 @@ pub(crate) fn place(
         notify,
     });
     let sandbox = sandboxes.get(SHARED).map_err(sandbox_error)?;
-    let yolo = Yolo::new(yolo || context.environment.is_truthy(hermes_home::env::YOLO));
+    let yolo = Yolo::new(wanted.yolo || context.environment.is_truthy(hermes_home::env::YOLO));
     let allowlist =
         ConfigAllowlist::read(context.home.clone(), context.environment.clone(), config)?;
-    let policy = ApprovalPolicy::read(config, occasion)?;
+    let policy = ApprovalPolicy::read(config, wanted.occasion)?;
     let gate = Arc::new(ApprovalGate::new(
         policy,
         Arc::new(allowlist),
@@ -85,6 +96,10 @@ pub(crate) fn place(
         &Arc::new(file_policy(context, &sandbox)),
         file_limits(context)?,
     );
+    let checkpoints = checkpoints(context, &sandbox, wanted.checkpoints)?;
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.watch(&mut tools, &sandbox);
+    }
     let code = ExecuteCodeTool::new(
         Arc::clone(&sandboxes),
         Arc::clone(&gate) as Arc<dyn Gate>,
@@ -102,6 +117,7 @@ pub(crate) fn place(
     };
     Ok(Place {
         spill: spill(context, &sandbox),
+        checkpoints,
         sandboxes,
         sandbox,
         gate,
@@ -109,6 +125,33 @@ pub(crate) fn place(
         tools,
         surroundings,
     })
+}
+
+/// Only for files of this machine: others are out of git's reach.
+fn checkpoints(
+    context: &Context,
+    sandbox: &Sandbox,
+    wanted: bool,
+) -> Result<Option<Arc<Checkpoints>>, CommandError> {
+    let settings = CheckpointSettings::read(context.config()?)?;
+    let on = (wanted || settings.enabled) && sandbox.backend() == Backend::Local;
+    Ok(on.then(|| {
+        Arc::new(Checkpoints::new(
+            checkpoint_store(context),
+            settings,
+            context.home.user_home().to_owned(),
+        ))
+    }))
+}
+
+pub(crate) fn checkpoint_store(context: &Context) -> CheckpointStore {
+    let variable = |name: &str| context.environment.get(name);
+    CheckpointStore::new(
+        context.home.join("checkpoints"),
+        variable("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin"),
+        variable(hermes_home::env::CHECKPOINT_TIMEOUT),
+        context.clock.clone(),
+    )
 }
 
 /// On this machine in the home, which others cannot read; elsewhere inside.

@@ -239,7 +239,11 @@ impl ApprovalGate {
     }
 
     async fn judged(&self, text: &str, keys: &[String]) -> Verdict {
-        let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let judge = self
+            .judge
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         match judge {
             Some(judge) => judge.judge(text, keys).await,
             None => Verdict::Unsure,

@@ -15,6 +15,7 @@ mod policy;
 mod program;
 mod reach;
 mod shell;
+mod touches;
 
 #[cfg(test)]
 mod corpus;
@@ -23,6 +24,7 @@ pub use allowlist::{Allowlist, ConfigAllowlist};
 pub use gate::{Admission, ApprovalGate, Gate, Yolo};
 pub use judge::{Judge, ModelJudge, Verdict};
 pub use policy::{ApprovalPolicy, Nobody, Occasion};
+pub(crate) use touches::touches;
 
 use program::Call;
 use shell::Simple;

@@ -61,7 +61,9 @@ fn masked(value: &mut Value, mode: Redaction) -> bool {
             .fold(false, |any, item| masked(item, mode) || any),
         Value::Object(fields) => fields.iter_mut().fold(false, |any, (name, field)| {
             let named = mode == Redaction::Text
-                && FIELDS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+                && FIELDS
+                    .iter()
+                    .any(|secret| name.eq_ignore_ascii_case(secret));
             match field {
                 Value::String(text) if named && !text.is_empty() && !is_mask(text) => {
                     *text = mask(text);

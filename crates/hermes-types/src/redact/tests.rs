@@ -149,7 +149,8 @@ fn a_json_result_is_masked_text_by_text() {
         redact_result(field, Redaction::Text),
         r#"{"token":"***","name":"x"} and sk-abc...3456"#
     );
-    let harmless = r#"{ "content": "1|let token = get();\n2|https://h/?token=sk-abcdefghijklmnop3456" }"#;
+    let harmless =
+        r#"{ "content": "1|let token = get();\n2|https://h/?token=sk-abcdefghijklmnop3456" }"#;
     assert_eq!(redact_result(harmless, Redaction::Code), harmless);
     assert_eq!(
         redact_result("[broken sk-abcdefghijklmnop3456", Redaction::Text),

@@ -41,6 +41,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
 
+    /// Keep a snapshot of files before they are changed, for `/rollback`
+    #[arg(long)]
+    pub(crate) checkpoints: bool,
+
     /// Where the session is said to come from; `tool` hides it from lists
     #[arg(long, value_name = "TAG")]
     pub(crate) source: Option<String>,
@@ -63,6 +67,7 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
             let start = interactive::Start {
                 options,
                 max_turns: args.max_turns,
+                checkpoints: args.checkpoints,
                 source: args.source,
                 verbose: args.verbose,
             };
@@ -90,6 +95,7 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
             options,
             how,
             max_turns: args.max_turns,
+            checkpoints: args.checkpoints,
             source: args.source,
         },
         context,

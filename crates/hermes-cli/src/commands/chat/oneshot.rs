@@ -40,6 +40,7 @@ pub(crate) fn oneshot(
             options,
             how: How::Answer,
             max_turns: None,
+            checkpoints: false,
             source: None,
         },
         context,

@@ -22,7 +22,7 @@ use super::worktree::Worktree;
 use crate::cli::RunOptions;
 use crate::commands::Notices;
 use crate::logging::Role as LogRole;
-use crate::wiring::{Wired, place, selection, wire};
+use crate::wiring::{Wanted, Wired, place, selection, wire};
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 /// Between a signal and the end, for the running tool to be ended properly.
@@ -34,6 +34,7 @@ pub(super) struct Call {
     pub(super) options: RunOptions,
     pub(super) how: How,
     pub(super) max_turns: Option<u32>,
+    pub(super) checkpoints: bool,
     pub(super) source: Option<String>,
 }
 
@@ -88,8 +89,11 @@ async fn talk(
         place(
             context,
             &cwd,
-            occasion(context, out),
-            call.options.yolo,
+            Wanted {
+                occasion: occasion(context, out),
+                yolo: call.options.yolo,
+                checkpoints: call.checkpoints,
+            },
             notices.collector(),
         )?,
     )

@@ -89,8 +89,7 @@ impl PatchTool {
 
     /// Repeated failures on one file get plainer advice.
     fn refused(&self, located: &Located, reason: &EditError) -> Value {
-        self.desk
-            .remember(located, |seen| seen.failed_edits += 1);
+        self.desk.remember(located, |seen| seen.failed_edits += 1);
         let failures = self.desk.recall(located).failed_edits;
         let hint = if failures >= 3 {
             "this is the third failed edit of this file: read it again with read_file, then quote it exactly, or write it whole with write_file"

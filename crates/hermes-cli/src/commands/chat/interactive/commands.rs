@@ -7,7 +7,7 @@ use hermes_sandbox::background::ProcessStatus;
 use hermes_tui::{Outcome, PickItem, Picker, Then};
 
 use super::host::ChatHost;
-use super::{sessions, verbs};
+use super::{rollback, sessions, verbs};
 use crate::CommandError;
 use crate::commands::kanban;
 use crate::commands::model::{choices, save};
@@ -46,6 +46,7 @@ async fn carry_out(
         "history" => sessions::history(host).await,
         "retry" => sessions::retry(host).await,
         "undo" => sessions::undo(host, arguments).await,
+        "rollback" => rollback::run(host, arguments).await,
         "compress" => {
             let topic = (!arguments.is_empty()).then(|| arguments.to_owned());
             Ok(Outcome::Say(match conversation.compress(topic) {

@@ -13,6 +13,7 @@ use hermes_llm::resolve::Selection;
 use hermes_sandbox::background::{Notice, ProcessView};
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
+use hermes_tools::checkpoint::Checkpoints;
 use hermes_tui::{App, Chat, Host, Incoming, Outcome};
 use hermes_types::{Content, Part, SessionId};
 use ratatui::text::Line;
@@ -23,7 +24,7 @@ use super::super::run::{self, preload};
 use super::super::worktree::Worktree;
 use super::recap::{RecapLimits, recap};
 use super::{Start, commands};
-use crate::wiring::{Place, Wired, is_demo, open_models, place, wire};
+use crate::wiring::{Place, Wanted, Wired, is_demo, open_models, place, wire};
 use crate::{CommandError, Context, Out, editor};
 
 /// Remarks that may wait to be shown.
@@ -147,8 +148,11 @@ impl<'a> ChatHost<'a> {
                 let made = place(
                     self.context,
                     &self.cwd,
-                    Occasion::Terminal,
-                    self.start.options.yolo,
+                    Wanted {
+                        occasion: Occasion::Terminal,
+                        yolo: self.start.options.yolo,
+                        checkpoints: self.start.checkpoints,
+                    },
                     // A remark that finds no room is one of too many.
                     Arc::new(move |text| drop(remark.try_send(text))),
                 )?;
@@ -239,6 +243,20 @@ impl<'a> ChatHost<'a> {
     pub(super) fn forget_approvals(&self) {
         if let Some(place) = &self.place {
             place.gate.forget();
+        }
+    }
+
+    /// The snapshots that `/rollback` goes back to; `None` where none are taken.
+    pub(super) fn checkpoints(&self) -> Option<Arc<Checkpoints>> {
+        self.place.as_ref()?.checkpoints.clone()
+    }
+
+    /// Where the conversation's commands run now.
+    pub(super) fn live_directory(&self) -> PathBuf {
+        let task = self.session().map(|id| id.to_string());
+        match (&self.place, task) {
+            (Some(place), Some(task)) => PathBuf::from(place.sandbox.session(&task).cwd()),
+            _ => self.cwd.clone(),
         }
     }
 

@@ -7,6 +7,7 @@ mod offer;
 mod plain;
 mod preferences;
 mod recap;
+mod rollback;
 mod sessions;
 mod verbs;
 mod words;
@@ -35,6 +36,7 @@ use crate::{CommandError, Context, Exit, Out};
 pub(super) struct Start {
     pub(super) options: RunOptions,
     pub(super) max_turns: Option<u32>,
+    pub(super) checkpoints: bool,
     pub(super) source: Option<String>,
     pub(super) verbose: bool,
 }
