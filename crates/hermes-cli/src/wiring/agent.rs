@@ -188,7 +188,7 @@ fn titler(
     main: &Arc<dyn hermes_llm::Model>,
 ) -> Option<Arc<dyn hermes_llm::Model>> {
     (main.provider() != hermes_agent::demo::DEMO_PROVIDER).then(|| {
-        Arc::new(hermes_agent::SideTask::new(
+        Arc::new(SideTask::new(
             models.clone(),
             Arc::clone(main),
             "title_generation",

@@ -12,7 +12,7 @@ use hermes_tools::builtin::files::{
     FileLimits, FilePolicy, SandboxWorkspace, Workspace, add_file_tools,
 };
 use hermes_tools::checkpoint::{CheckpointSettings, CheckpointStore, Checkpoints};
-use hermes_tools::code::{CodeLimits, ExecuteCodeTool};
+use hermes_tools::code::{CodeLimits, ExecuteCodeTool, has_interpreter};
 use hermes_tools::limits::Spill;
 use hermes_tools::terminal::{ProcessTool, TerminalTool};
 use hermes_tools::{Registry, SandboxSpill};
@@ -32,6 +32,8 @@ pub(crate) struct Place {
     pub(crate) gate: Arc<ApprovalGate>,
     /// Whether dangerous commands run without a question.
     pub(crate) yolo: Yolo,
+    /// What every conversation begins with.
+    pub(crate) yolo_at_start: bool,
     /// Snapshots of files before they are changed, where they are wanted.
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
     /// Keeps results that are too long for the model.
@@ -100,13 +102,17 @@ pub(crate) fn place(
     if let Some(checkpoints) = &checkpoints {
         checkpoints.watch(&mut tools, &sandbox);
     }
-    let code = ExecuteCodeTool::new(
-        Arc::clone(&sandboxes),
-        Arc::clone(&gate) as Arc<dyn Gate>,
-        CodeLimits::read(config)?,
-        &tools,
-    );
-    tools.add(code);
+    // Elsewhere nobody knows before the sandbox runs; there the tool says so itself.
+    let variables = &sandbox.session_options().environment;
+    if sandbox.backend() != Backend::Local || has_interpreter(variables) {
+        let code = ExecuteCodeTool::new(
+            Arc::clone(&sandboxes),
+            Arc::clone(&gate) as Arc<dyn Gate>,
+            CodeLimits::read(config)?,
+            &tools,
+        );
+        tools.add(code);
+    }
     let surroundings = match sandbox.backend() {
         Backend::Local => Surroundings::Host {
             system: hermes_agent::build::system_name(),
@@ -121,6 +127,7 @@ pub(crate) fn place(
         sandboxes,
         sandbox,
         gate,
+        yolo_at_start: yolo.is_on(),
         yolo,
         tools,
         surroundings,

@@ -23,7 +23,10 @@ pub fn set(text: &str, path: &str, value: &Value) -> Result<String, Refusal> {
     let place = walk(&document, &root, &target.steps).clone();
     match (&document.node(&place).kind, target.rest.split_first()) {
         // The path exists: its value is replaced.
-        (_, None) => replace_value(text, &document, &root, &target, value.clone()),
+        (_, None) => match extend_list(text, &document, &place, &target, value) {
+            Some(changed) => Ok(changed),
+            None => replace_value(text, &document, &root, &target, value.clone()),
+        },
         // The next part is missing in a map: a line is added.
         (Kind::Mapping { pairs, flow }, Some((name, rest))) if !place.alias => {
             let inherited = inherited(&document, &parts, target.rest.len());
@@ -60,6 +63,63 @@ pub fn set(text: &str, path: &str, value: &Value) -> Result<String, Refusal> {
             replace_value(text, &document, &root, &target, new)
         }
     }
+}
+
+/// A list that only grows at its end gets lines for the new items; what stands
+/// there stays, comments too. `None` when it is anything else.
+fn extend_list(
+    text: &str,
+    document: &Document,
+    place: &Slot,
+    target: &Target,
+    value: &Value,
+) -> Option<String> {
+    let Kind::Sequence { items, flow } = &document.node(place).kind else {
+        return None;
+    };
+    let last = items.last().filter(|_| !place.alias)?;
+    let mut alone = document.clone();
+    alone.root = Some(place.clone());
+    let old = alone.value().ok()?;
+    let more = value.as_array()?.strip_prefix(old.as_array()?.as_slice())?;
+    if more.is_empty() {
+        return None;
+    }
+    let mut intended = document.clone();
+    for item in more {
+        let slot = intended.intend(item.clone());
+        if let Kind::Sequence { items, .. } = &mut intended.nodes[place.node].kind {
+            items.push(slot);
+        }
+    }
+    let changed = if *flow || target.in_flow {
+        let added: String = more
+            .iter()
+            .map(|item| format!(", {}", inline(item)))
+            .collect();
+        replace(text, last.span.end..last.span.end, &added)
+    } else {
+        let line = &text[line_start(text, last.span.start)..];
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        if !line[indent..].starts_with('-') {
+            return None;
+        }
+        let at = after_own_comments(
+            text,
+            content_end(text, last.span.start, last.span.end),
+            indent,
+        );
+        let line_break = line_break(text);
+        let mut lines: String = more
+            .iter()
+            .map(|item| format!("{}- {}{line_break}", " ".repeat(indent), inline(item)))
+            .collect();
+        if at > 0 && !text[..at].ends_with('\n') {
+            lines.insert_str(0, line_break);
+        }
+        replace(text, at..at, &lines)
+    };
+    verified(changed, &intended).ok()
 }
 
 /// What a merge (`<<`) already says about the part that is missing in the map.

@@ -216,3 +216,27 @@ fn what_cannot_be_done_is_refused() {
         Err(Refusal::NotEditable)
     );
 }
+
+#[test]
+fn a_list_that_grows_keeps_what_stands_there() {
+    for (text, want) in [
+        (
+            "a:\n  - one # why\n  # about two\n  - \"two\"\nb: 1\n",
+            "a:\n  - one # why\n  # about two\n  - \"two\"\n  - three: x\nb: 1\n",
+        ),
+        (
+            "a:\n- one # why\n- two",
+            "a:\n- one # why\n- two\n- three: x\n",
+        ),
+        (
+            "a: [one, two] # both\n",
+            "a: [one, two, 'three: x'] # both\n",
+        ),
+    ] {
+        let changed = set(text, "a", &json!(["one", "two", "three: x"])).unwrap();
+        assert_eq!(
+            changed.replace('"', "'"),
+            want.replace('"', "'").replace("- three: x", "- 'three: x'")
+        );
+    }
+}

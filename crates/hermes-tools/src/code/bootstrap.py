@@ -109,6 +109,8 @@ for _name in _start["tools"] + ["json_parse", "shell_quote", "retry"]:
     setattr(_tools, _name, globals()[_name])
 sys.modules["hermes_tools"] = _tools
 sys.stderr = _Errors()
+# What was printed before an end by force is not lost.
+sys.stdout.reconfigure(line_buffering=True)
 sys.argv = ["script.py"]
 if _start["path"]:
     sys.path.insert(0, "")

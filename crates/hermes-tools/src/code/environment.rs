@@ -1,6 +1,9 @@
 //! What a script sees of the environment: less than a command does, because its
 //! text was not written to be read by a person first.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
 const SECRET: &[&str] = &[
     "KEY",
     "TOKEN",
@@ -73,9 +76,49 @@ pub(super) fn always() -> Vec<(String, String)> {
     .to_vec()
 }
 
+/// Whether a machine with these variables has an interpreter: that of the active
+/// environment, or one that the shell would find.
+pub fn has_interpreter(variables: &[(String, String)]) -> bool {
+    let value = |name: &str| {
+        let found = variables.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value.as_str())
+    };
+    let own = [value("VIRTUAL_ENV"), value("CONDA_PREFIX")]
+        .into_iter()
+        .filter(|prefix| !prefix.is_empty())
+        .map(|prefix| Path::new(prefix).join("bin/python"));
+    let found = value("PATH")
+        .split(':')
+        .filter(|directory| directory.starts_with('/'))
+        .map(|directory| Path::new(directory).join("python3"));
+    own.chain(found).any(|program| {
+        let runs = |meta: std::fs::Metadata| meta.is_file() && meta.mode() & 0o111 != 0;
+        program.metadata().is_ok_and(runs)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interpreter_is_a_program_in_the_path_or_of_the_environment() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().to_str().unwrap();
+        let has = |name: &str, value: String| has_interpreter(&[(name.to_owned(), value)]);
+        let path = || format!("/nowhere:{root}:relative");
+        assert!(!has("PATH", path()));
+        std::fs::write(directory.path().join("python3"), "").unwrap();
+        assert!(!has("PATH", path()));
+        let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(directory.path().join("python3"), runs).unwrap();
+        assert!(has("PATH", path()));
+        std::fs::create_dir(directory.path().join("bin")).unwrap();
+        assert!(!has("VIRTUAL_ENV", root.to_owned()));
+        std::os::unix::fs::symlink("../python3", directory.path().join("bin/python")).unwrap();
+        assert!(has("VIRTUAL_ENV", root.to_owned()));
+        assert!(!has_interpreter(&[]));
+    }
 
     #[test]
     fn secrets_stay_and_chosen_names_pass() {

@@ -10,5 +10,6 @@ mod frames;
 mod run;
 mod tool;
 
+pub use environment::has_interpreter;
 pub use run::CodeLimits;
 pub use tool::ExecuteCodeTool;

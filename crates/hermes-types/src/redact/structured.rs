@@ -56,22 +56,30 @@ fn masked(value: &mut Value, mode: Redaction) -> bool {
             *text = clean;
             true
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .fold(false, |any, item| masked(item, mode) || any),
-        Value::Object(fields) => fields.iter_mut().fold(false, |any, (name, field)| {
-            let named = mode == Redaction::Text
-                && FIELDS
-                    .iter()
-                    .any(|secret| name.eq_ignore_ascii_case(secret));
-            match field {
-                Value::String(text) if named && !text.is_empty() && !is_mask(text) => {
-                    *text = mask(text);
-                    true
-                }
-                field => masked(field, mode) || any,
+        Value::Array(items) => {
+            let mut any = false;
+            for item in items {
+                any |= masked(item, mode);
             }
-        }),
+            any
+        }
+        Value::Object(fields) => {
+            let mut any = false;
+            for (name, field) in fields {
+                let named = mode == Redaction::Text
+                    && FIELDS
+                        .iter()
+                        .any(|secret| name.eq_ignore_ascii_case(secret));
+                match field {
+                    Value::String(text) if named && !text.is_empty() && !is_mask(text) => {
+                        *text = mask(text);
+                        any = true;
+                    }
+                    field => any |= masked(field, mode),
+                }
+            }
+            any
+        }
         _ => false,
     }
 }

@@ -239,10 +239,12 @@ impl<'a> ChatHost<'a> {
         on
     }
 
-    /// What was approved for one session is not approved for the next.
+    /// What was approved for one session is not approved for the next; so with
+    /// questions that were switched off.
     pub(super) fn forget_approvals(&self) {
         if let Some(place) = &self.place {
             place.gate.forget();
+            place.yolo.set(place.yolo_at_start);
         }
     }
 
