@@ -106,7 +106,7 @@ pub struct RunOptions {
     #[arg(long)]
     pub yolo: bool,
 
-    /// Approve new shell hooks without asking
+    /// Accepted, because dispatchers pass it; shell hooks are not built yet
     #[arg(long)]
     pub accept_hooks: bool,
 

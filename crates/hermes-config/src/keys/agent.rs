@@ -5,7 +5,7 @@ use super::key::{Default, Key, Type, flag, float, int, list, map, text, unset, w
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     list("toolsets", &["hermes-cli"], "tool groups beyond a platform's own: `kanban` gives the profile the tools of a planner").live(),
-    unset("platform_toolsets", Type::Map, "tool groups per platform"),
+    unset("platform_toolsets", Type::Map, "tool groups per platform").live(),
     unset("known_plugin_toolsets", Type::Any, "plugin tool groups that were offered before"),
     int("agent.max_turns", 90, "tool-calling rounds per turn").gateway("HERMES_MAX_ITERATIONS").live(),
     int("agent.gateway_timeout", 1800, "seconds without a sign of life after which the gateway ends a run; 0 never").gateway("HERMES_AGENT_TIMEOUT"),

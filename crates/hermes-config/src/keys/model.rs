@@ -39,7 +39,7 @@ pub(super) const KEYS: &[Key] = &[
     text("model_catalog.url", "https://hermes-agent.nousresearch.com/docs/api/model-catalog.json", "where that list comes from"),
     int("model_catalog.ttl_hours", 1, "hours that a fetched list stays valid"),
     map("model_catalog.providers", "list addresses per provider"),
-    unset("auxiliary", Type::Map, "models of side tasks, by task"),
+    unset("auxiliary", Type::Map, "models of side tasks, by task").live(),
 ];
 
 /// The same six settings for each side task; a task may bring more. The flag says
