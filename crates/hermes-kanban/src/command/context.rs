@@ -1,6 +1,6 @@
 //! What a command is given, and how it ends.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ use crate::settings::Settings;
 use crate::store::{Board, Check, OpenOptions};
 use crate::triage::Assistant;
 use crate::worker;
+
+const BUFFER: usize = 64 * 1024;
 
 /// One call.
 #[derive(Clone)]
@@ -59,8 +61,15 @@ impl<'a> Output<'a> {
     }
 
     pub fn json<T: serde::Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *self.sink, value)?;
-        self.sink.write_all(b"\n")
+        let mut buffer = self.buffered();
+        serde_json::to_writer_pretty(&mut buffer, value)?;
+        buffer.write_all(b"\n")?;
+        buffer.flush()
+    }
+
+    /// JSON is written a few bytes at a time; the sink is asked for large pieces.
+    pub(super) fn buffered(&mut self) -> BufWriter<&mut dyn Sink> {
+        BufWriter::with_capacity(BUFFER, &mut *self.sink)
     }
 
     pub fn remark(&mut self, text: impl AsRef<str>) {

@@ -1,5 +1,10 @@
 //! `kanban list`.
 
+use std::io::{self, Write as _};
+
+use serde::Serializer as _;
+use serde::ser::SerializeSeq;
+
 use super::arguments::{ListArgs, StatusArg};
 use super::context::{Failure, Output, Session};
 use crate::model::Status;
@@ -44,8 +49,7 @@ pub(super) fn run(
     };
     let sort = args.sort.map_or(ListSort::Priority, ListSort::from);
     if args.json {
-        output.json(&session.board.list(&filter, sort)?)?;
-        return Ok(());
+        return as_json(&filter, sort, session, output);
     }
     let others = session.boards.list().len() - 1;
     if others > 0 {
@@ -57,7 +61,7 @@ pub(super) fn run(
     }
     let mut any = false;
     let mut written = Ok(());
-    session.board.list_rows(&filter, sort, |row| {
+    session.board.list_rows(&filter, sort, &mut |row| {
         any = true;
         if written.is_ok() {
             let assignee = row.assignee.as_deref().unwrap_or("(unassigned)");
@@ -78,5 +82,29 @@ pub(super) fn run(
     if !any {
         output.line("(no matching tasks)")?;
     }
+    Ok(())
+}
+
+/// Rows go out as they come in: a board may be large.
+fn as_json(
+    filter: &ListFilter,
+    sort: ListSort,
+    session: &Session<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let mut buffer = output.buffered();
+    let mut serializer = serde_json::Serializer::pretty(&mut buffer);
+    let mut list = serializer.serialize_seq(None).map_err(io::Error::from)?;
+    let mut written = Ok(());
+    session.board.list_public(filter, sort, &mut |task| {
+        if written.is_ok() {
+            written = list.serialize_element(&task);
+        }
+    })?;
+    written
+        .and_then(|()| SerializeSeq::end(list))
+        .map_err(io::Error::from)?;
+    buffer.write_all(b"\n")?;
+    buffer.flush()?;
     Ok(())
 }

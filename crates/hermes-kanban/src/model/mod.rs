@@ -14,4 +14,4 @@ pub use json::{from_stored, pretty, python, python_sorted};
 pub use records::{Attachment, Comment, ParentState, Subscription};
 pub use run::{Outcome, Run, Termination, WorkerIdentity};
 pub use status::{Status, WorkspaceKind};
-pub use task::{Task, new_task_id};
+pub use task::{PublicTask, Task, new_task_id};

@@ -89,17 +89,76 @@ impl Task {
     }
 }
 
+/// The public JSON shape of a task, borrowed from wherever its parts are: ten
+/// thousand of them are written without making ten thousand tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicTask<'a> {
+    pub id: &'a str,
+    pub title: &'a str,
+    pub body: Option<&'a str>,
+    pub assignee: Option<&'a str>,
+    pub status: &'a str,
+    pub priority: i64,
+    pub tenant: Option<&'a str>,
+    pub workspace_kind: &'a str,
+    pub workspace_path: Option<&'a str>,
+    pub branch_name: Option<&'a str>,
+    pub created_by: Option<&'a str>,
+    pub created_at: i64,
+    pub started_at: Option<i64>,
+    pub completed_at: Option<i64>,
+    pub result: Option<&'a str>,
+    pub skills: &'a [String],
+    pub max_retries: Option<i64>,
+    pub session_id: Option<&'a str>,
+    pub workflow_template_id: Option<&'a str>,
+    pub current_step_key: Option<&'a str>,
+}
+
+impl Task {
+    pub fn public(&self) -> PublicTask<'_> {
+        PublicTask {
+            id: self.id.as_str(),
+            title: &self.title,
+            body: self.body.as_deref(),
+            assignee: self.assignee.as_deref(),
+            status: self.status.as_str(),
+            priority: self.priority,
+            tenant: self.tenant.as_deref(),
+            workspace_kind: self.workspace_kind.as_str(),
+            workspace_path: self.workspace_path.as_deref(),
+            branch_name: self.branch_name.as_deref(),
+            created_by: self.created_by.as_deref(),
+            created_at: self.created_at,
+            started_at: self.started_at,
+            completed_at: self.completed_at,
+            result: self.result.as_deref(),
+            skills: self.skills.as_deref().unwrap_or_default(),
+            max_retries: self.max_retries,
+            session_id: self.session_id.as_deref(),
+            workflow_template_id: self.workflow_template_id.as_deref(),
+            current_step_key: self.current_step_key.as_deref(),
+        }
+    }
+}
+
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.public().serialize(serializer)
+    }
+}
+
+impl Serialize for PublicTask<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_struct("Task", 20)?;
-        out.serialize_field("id", &self.id)?;
-        out.serialize_field("title", &self.title)?;
+        out.serialize_field("id", self.id)?;
+        out.serialize_field("title", self.title)?;
         out.serialize_field("body", &self.body)?;
         out.serialize_field("assignee", &self.assignee)?;
-        out.serialize_field("status", &self.status)?;
+        out.serialize_field("status", self.status)?;
         out.serialize_field("priority", &self.priority)?;
         out.serialize_field("tenant", &self.tenant)?;
-        out.serialize_field("workspace_kind", &self.workspace_kind)?;
+        out.serialize_field("workspace_kind", self.workspace_kind)?;
         out.serialize_field("workspace_path", &self.workspace_path)?;
         out.serialize_field("branch_name", &self.branch_name)?;
         out.serialize_field("created_by", &self.created_by)?;
@@ -107,7 +166,7 @@ impl Serialize for Task {
         out.serialize_field("started_at", &self.started_at)?;
         out.serialize_field("completed_at", &self.completed_at)?;
         out.serialize_field("result", &self.result)?;
-        out.serialize_field("skills", self.skills.as_deref().unwrap_or_default())?;
+        out.serialize_field("skills", self.skills)?;
         out.serialize_field("max_retries", &self.max_retries)?;
         out.serialize_field("session_id", &self.session_id)?;
         out.serialize_field("workflow_template_id", &self.workflow_template_id)?;

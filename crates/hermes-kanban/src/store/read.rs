@@ -6,7 +6,7 @@ use rusqlite::types::ToSql;
 use super::open::Board;
 use super::{apply, links, rows};
 use crate::error::KanbanError;
-use crate::model::{Attachment, Comment, Event, Run, Status, Task, python};
+use crate::model::{Attachment, Comment, Event, PublicTask, Run, Status, Task, python};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFilter {
@@ -116,12 +116,24 @@ impl Board {
         Ok(out)
     }
 
+    /// The same in the shape that is printed, handed over one by one.
+    pub fn list_public(
+        &self,
+        filter: &ListFilter,
+        sort: ListSort,
+        visit: &mut dyn FnMut(PublicTask<'_>),
+    ) -> Result<(), KanbanError> {
+        self.each(rows::PUBLIC_COLUMNS, filter, sort, |row| {
+            rows::public_task(row, &mut *visit)
+        })
+    }
+
     /// The same with only what a line shows, handed over one by one.
     pub fn list_rows(
         &self,
         filter: &ListFilter,
         sort: ListSort,
-        mut visit: impl FnMut(TaskRow),
+        visit: &mut dyn FnMut(TaskRow),
     ) -> Result<(), KanbanError> {
         self.each("id, status, assignee, tenant, title", filter, sort, |row| {
             visit(TaskRow {

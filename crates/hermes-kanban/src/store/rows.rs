@@ -1,12 +1,14 @@
 //! Columns by name, rows as values.
 
+use std::borrow::Cow;
+
 use hermes_types::TaskId;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use crate::model::{
-    Attachment, Comment, Event, Run, Status, Subscription, Task, WorkerIdentity, WorkspaceKind,
-    from_stored,
+    Attachment, Comment, Event, PublicTask, Run, Status, Subscription, Task, WorkerIdentity,
+    WorkspaceKind, from_stored,
 };
 
 /// In the order in which [`task`] reads them.
@@ -29,12 +31,7 @@ pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
         created_at: integer(row, 7)?.unwrap_or(0),
         started_at: integer(row, 8)?,
         completed_at: integer(row, 9)?,
-        workspace_kind: row
-            .get_ref(10)?
-            .as_str()
-            .ok()
-            .and_then(WorkspaceKind::parse)
-            .unwrap_or_default(),
+        workspace_kind: workspace_kind(row, 10)?,
         workspace_path: optional_text(row, 11)?,
         branch_name: optional_text(row, 12)?,
         claim_lock: optional_text(row, 13)?,
@@ -57,6 +54,56 @@ pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
         goal_max_turns: integer(row, 30)?,
         session_id: optional_text(row, 31)?,
     })
+}
+
+/// In the order in which [`public_task`] reads them.
+pub(super) const PUBLIC_COLUMNS: &str = "id, title, body, assignee, status, priority, tenant, \
+    workspace_kind, workspace_path, branch_name, created_by, created_at, started_at, completed_at, \
+    result, skills, max_retries, session_id, workflow_template_id, current_step_key";
+
+/// A row in the shape that is printed, without a copy of its texts.
+pub(super) fn public_task<T>(
+    row: &Row<'_>,
+    visit: impl FnOnce(PublicTask<'_>) -> T,
+) -> rusqlite::Result<T> {
+    let texts = [0, 1, 2, 3, 6, 8, 9, 10, 14, 17, 18, 19].map(|column| borrowed(row, column));
+    let [
+        id,
+        title,
+        body,
+        assignee,
+        tenant,
+        workspace_path,
+        branch_name,
+        created_by,
+        result,
+        session_id,
+        workflow_template_id,
+        current_step_key,
+    ] = texts;
+    let skills = skills(row, 15)?;
+    Ok(visit(PublicTask {
+        id: id?.as_deref().unwrap_or_default(),
+        title: title?.as_deref().unwrap_or_default(),
+        body: body?.as_deref(),
+        assignee: assignee?.as_deref(),
+        status: status(row, 4)?.as_str(),
+        priority: integer(row, 5)?.unwrap_or(0),
+        tenant: tenant?.as_deref(),
+        workspace_kind: workspace_kind(row, 7)?.as_str(),
+        workspace_path: workspace_path?.as_deref(),
+        branch_name: branch_name?.as_deref(),
+        created_by: created_by?.as_deref(),
+        created_at: integer(row, 11)?.unwrap_or(0),
+        started_at: integer(row, 12)?,
+        completed_at: integer(row, 13)?,
+        result: result?.as_deref(),
+        skills: skills.as_deref().unwrap_or_default(),
+        max_retries: integer(row, 16)?,
+        session_id: session_id?.as_deref(),
+        workflow_template_id: workflow_template_id?.as_deref(),
+        current_step_key: current_step_key?.as_deref(),
+    }))
 }
 
 pub(super) const RUN_COLUMNS: &str = "id, task_id, profile, step_key, status, claim_lock, \
@@ -163,14 +210,25 @@ pub(super) fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
 }
 
 pub(super) fn optional_text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(borrowed(row, column)?.map(Cow::into_owned))
+}
+
+fn borrowed<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<Option<Cow<'r, str>>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Null => None,
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            Some(String::from_utf8_lossy(bytes).into_owned())
-        }
-        ValueRef::Integer(number) => Some(number.to_string()),
-        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes)),
+        ValueRef::Integer(number) => Some(number.to_string().into()),
+        ValueRef::Real(number) => Some(number.to_string().into()),
     })
+}
+
+fn workspace_kind(row: &Row<'_>, column: usize) -> rusqlite::Result<WorkspaceKind> {
+    Ok(row
+        .get_ref(column)?
+        .as_str()
+        .ok()
+        .and_then(WorkspaceKind::parse)
+        .unwrap_or_default())
 }
 
 pub(super) fn integer(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<i64>> {
