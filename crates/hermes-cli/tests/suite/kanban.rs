@@ -395,7 +395,7 @@ fn triage_asks_the_model() {
     assert_eq!(stage.status(&broken), "triage");
 }
 
-pub(super) struct Daemon(Child);
+pub(super) struct Daemon(pub(super) Child);
 
 impl Daemon {
     pub(super) fn start(stage: &Stage) -> Self {

@@ -11,6 +11,7 @@ mod fallback;
 mod files;
 mod frame;
 mod kanban;
+mod kanban_fleet;
 mod kanban_people;
 mod kills;
 mod knowledge;
