@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use hermes_store::StoreError;
 use hermes_types::TaskId;
 use thiserror::Error;
 
@@ -12,10 +11,12 @@ use crate::machine::{InvalidTask, Refusal};
 
 #[derive(Debug, Error)]
 pub enum KanbanError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("the board's database refused: {0}")]
-    Sql(#[from] rusqlite::Error),
+    #[error("{source}")]
+    Storage {
+        /// The board itself is broken, not only out of reach.
+        damaged: bool,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     #[error(
         "Refusing to open corrupt kanban DB at {}: {reason}. Original preserved; backup at {}.",
         path.display(),
@@ -90,10 +91,7 @@ impl KanbanError {
     pub fn is_damage(&self) -> bool {
         match self {
             KanbanError::Corrupt { .. } => true,
-            KanbanError::Store(error) => error.is_damage(),
-            KanbanError::Sql(error) => {
-                error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
-            }
+            KanbanError::Storage { damaged, .. } => *damaged,
             _ => false,
         }
     }

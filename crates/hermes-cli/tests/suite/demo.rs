@@ -27,7 +27,7 @@ impl Room {
     }
 
     fn demo(&self, words: &[&str]) -> Command {
-        let mut command = self.scratch.command(&["demo"]);
+        let mut command = self.scratch.command(["demo"]);
         command.args(words).env("TMPDIR", &self.temporary);
         command
     }

@@ -17,10 +17,10 @@ use super::settle::{Mode, Settled, ours, settle};
 use crate::boards::{BoardPaths, Boards, Slug};
 use crate::error::KanbanError;
 use crate::host::Host;
-use crate::machine::{Failure, FailureKind, Fence};
+use crate::machine::{Failed, FailureKind, Fence};
 use crate::model::{Status, Task, WorkerIdentity};
 use crate::store::{Board, ClaimRequest, GuardFacts, ReadyTask};
-use crate::worker::{Workspace, resolve_workspace};
+use crate::worker::{Workspace, planned_path, resolve_workspace};
 
 /// Starts processes and, where somebody stays to hear of it, watches their end.
 pub trait Launcher {
@@ -193,8 +193,10 @@ impl Round<'_> {
             .map(|one| (&one.task, one.assignee.as_str()))
             .collect();
         let mut prepared: Vec<(Task, Workspace)> = Vec::new();
-        for task in self.board.claim_many(&ids, &request)? {
-            match resolve_workspace(&task, self.paths, self.around.home.user_home(), self.start) {
+        let user_home = self.around.home.user_home();
+        let place = |task: &Task| planned_path(task, self.paths, user_home);
+        for task in self.board.claim_many(&ids, &request, &place)? {
+            match resolve_workspace(&task, self.paths, user_home, self.start) {
                 Ok(workspace) => prepared.push((task, workspace)),
                 Err(error) => self.spawn_failed(&task, error.to_string(), result)?,
             }
@@ -203,8 +205,13 @@ impl Round<'_> {
             .iter()
             .map(|(task, workspace)| {
                 let path = workspace.path.to_string_lossy().into_owned();
-                (task.id.clone(), path, workspace.branch.clone())
+                (task, path, workspace.branch.clone())
             })
+            // Most were written down with the claim.
+            .filter(|(task, path, branch)| {
+                task.workspace_path.as_ref() != Some(path) || task.branch_name != *branch
+            })
+            .map(|(task, path, branch)| (task.id.clone(), path, branch))
             .collect();
         self.board.set_workspaces(&places)?;
         self.tip(&prepared)?;
@@ -253,15 +260,13 @@ impl Round<'_> {
         result: &mut DispatchResult,
     ) -> Result<(), KanbanError> {
         tracing::warn!(task = %task.id, %error, "no worker was started");
-        let failed = self
-            .board
-            .fail(&task.id, task.current_run_id, |limit| Failure {
-                kind: FailureKind::SpawnFailed,
-                error,
-                limit,
-                at_once: false,
-                fence: Fence::Open,
-            });
+        let report = Failed {
+            kind: FailureKind::SpawnFailed,
+            error,
+            at_once: false,
+            fence: Fence::Open,
+        };
+        let failed = self.board.fail(&task.id, task.current_run_id, report);
         if ours(failed)?.is_some_and(|task| task.status == Status::Blocked) {
             result.auto_blocked.push(task.id.clone());
         }

@@ -7,7 +7,7 @@ use super::DispatchResult;
 use super::judge::{EXIT_RATE_LIMITED, Liveness, Verdict, fingerprint, is_overdue, judge};
 use super::round::Round;
 use crate::error::KanbanError;
-use crate::machine::{Failure, FailureKind, Fence, Limit, Release};
+use crate::machine::{Failed, FailureKind, Fence, Limit, Release};
 use crate::model::{Status, Task, Termination};
 use crate::store::{ReadyTask, RunningTask};
 use crate::worker::{LogTail, read_log};
@@ -337,13 +337,13 @@ impl Case<'_> {
             }
             return Ok(true);
         }
-        let failed = self.round.board.fail(&id, self.task.run, |limit| Failure {
+        let report = Failed {
             kind,
             error,
-            limit,
             at_once,
             fence: Fence::Open,
-        });
+        };
+        let failed = self.round.board.fail(&id, self.task.run, report);
         let Some(task) = ours(failed)? else {
             return Ok(false);
         };

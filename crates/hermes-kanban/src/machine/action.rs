@@ -205,6 +205,28 @@ impl Limit {
     }
 }
 
+/// A failure as it is reported; how many a task may have is the board's to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failed {
+    pub kind: FailureKind,
+    pub error: String,
+    /// Another attempt would end the same way: block now.
+    pub at_once: bool,
+    pub fence: Fence,
+}
+
+impl Failed {
+    pub fn within(self, limit: Limit) -> Failure {
+        Failure {
+            kind: self.kind,
+            error: self.error,
+            limit,
+            at_once: self.at_once,
+            fence: self.fence,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     pub kind: FailureKind,

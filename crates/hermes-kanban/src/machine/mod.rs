@@ -15,8 +15,8 @@ mod release;
 mod transition;
 
 pub use action::{
-    Action, Claim, Completion, EventRun, Failure, FailureKind, Fence, Limit, NewEvent, Release,
-    RunClose, RunOpen, Transition,
+    Action, Claim, Completion, EventRun, Failed, Failure, FailureKind, Fence, Limit, NewEvent,
+    Release, RunClose, RunOpen, Transition,
 };
 pub use create::{
     InitialStatus, InvalidTask, NewTask, create, normalize_assignee, normalize_skills,

@@ -5,13 +5,14 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::apply::{insert_event, load};
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Attaching;
 use crate::error::KanbanError;
 use crate::model::{Attachment, EventKind};
 
-impl Board {
-    pub fn attach(
+impl Attaching for SqliteBoard {
+    fn attach(
         &self,
         id: &TaskId,
         filename: &str,
@@ -53,7 +54,7 @@ impl Board {
         })
     }
 
-    pub fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>, KanbanError> {
+    fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>, KanbanError> {
         Ok(self
             .database
             .connection()
@@ -65,7 +66,7 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    pub fn attachment(&self, attachment: i64) -> Result<Option<Attachment>, KanbanError> {
+    fn attachment(&self, attachment: i64) -> Result<Option<Attachment>, KanbanError> {
         Ok(self
             .database
             .connection()
@@ -78,8 +79,7 @@ impl Board {
             .transpose()?)
     }
 
-    /// Forgets the row; gives back what it was so that the file can go too.
-    pub fn detach(&self, attachment: i64) -> Result<Option<Attachment>, KanbanError> {
+    fn detach(&self, attachment: i64) -> Result<Option<Attachment>, KanbanError> {
         let Some(known) = self.attachment(attachment)? else {
             return Ok(None);
         };

@@ -6,7 +6,8 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::apply::{Applied, act, find};
 use super::links;
-use super::open::Board;
+use super::open::SqliteBoard;
+use super::seam::Claiming;
 use crate::error::KanbanError;
 use crate::machine::{Action, Claim, Fence, Refusal};
 use crate::model::{Status, Task};
@@ -22,28 +23,34 @@ pub struct ClaimRequest {
     pub host: Option<String>,
 }
 
-impl Board {
-    /// Claims one task. Open parents send it back to `todo` and are an error.
-    pub fn claim(&self, id: &TaskId, request: &ClaimRequest) -> Result<Task, KanbanError> {
+impl Claiming for SqliteBoard {
+    fn claim(&self, id: &TaskId, request: &ClaimRequest) -> Result<Task, KanbanError> {
         let now = self.now();
         // A refused claim may still have changed something, so it is a value here.
         self.database
             .write(|tx| Ok::<_, KanbanError>(claim_in(tx, id, request, now)))?
     }
 
-    /// Claims what can be had of `ids` in one transaction; what somebody else took
-    /// meanwhile is left out.
-    pub fn claim_many(
+    fn claim_many(
         &self,
         ids: &[TaskId],
         request: &ClaimRequest,
+        place: &dyn Fn(&Task) -> Option<String>,
     ) -> Result<Vec<Task>, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             let mut claimed = Vec::with_capacity(ids.len());
             for id in ids {
                 match claim_in(tx, id, request, now) {
-                    Ok(task) => claimed.push(task),
+                    Ok(mut task) => {
+                        let place = place(&task)
+                            .filter(|path| Some(path.as_str()) != task.workspace_path.as_deref());
+                        if let Some(path) = place {
+                            super::lifecycle::set_workspace(tx, id, &path, None)?;
+                            task.workspace_path = Some(path);
+                        }
+                        claimed.push(task);
+                    }
                     Err(error) if error.is_refusal() => {}
                     Err(error) => return Err(error),
                 }
@@ -52,8 +59,7 @@ impl Board {
         })
     }
 
-    /// Keeps a claim whose lock the caller holds. `false` when it is not theirs.
-    pub fn extend_claim(&self, id: &TaskId, lock: &str, ttl: i64) -> Result<bool, KanbanError> {
+    fn extend_claim(&self, id: &TaskId, lock: &str, ttl: i64) -> Result<bool, KanbanError> {
         let expires = self.now() + ttl;
         self.database.write(|tx| {
             let changed = tx.execute(
@@ -73,8 +79,7 @@ impl Board {
         })
     }
 
-    /// The worker is alive; with its lock the claim is kept as well.
-    pub fn heartbeat(
+    fn heartbeat(
         &self,
         id: &TaskId,
         note: Option<&str>,

@@ -5,13 +5,13 @@ use rusqlite::{Transaction, params};
 use serde_json::json;
 
 use super::apply::{insert_event, load};
-use super::open::Board;
+use super::open::SqliteBoard;
+use super::seam::Commenting;
 use crate::error::KanbanError;
 use crate::model::EventKind;
 
-impl Board {
-    /// Gives back the comment's id.
-    pub fn comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64, KanbanError> {
+impl Commenting for SqliteBoard {
+    fn comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64, KanbanError> {
         let now = self.now();
         self.database
             .write(|tx| comment_in(tx, id, author, body, now))

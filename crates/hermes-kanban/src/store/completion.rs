@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::apply::{act, insert_event, load};
 use super::links;
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::promote::{Scope, promote_in};
+use super::seam::Completing;
 use crate::error::KanbanError;
 use crate::machine::{Action, Completion, Fence, clip};
 use crate::model::{EventKind, Task};
@@ -30,10 +31,8 @@ pub struct CompletionRequest {
 /// How much of a refused summary its event shows.
 const PREVIEW_CHARS: usize = 200;
 
-impl Board {
-    /// Ends the task well; children that waited for it only are ready afterwards.
-    /// Cards that do not exist or belong to others refuse the whole completion.
-    pub fn complete(&self, id: &TaskId, request: &CompletionRequest) -> Result<Task, KanbanError> {
+impl Completing for SqliteBoard {
+    fn complete(&self, id: &TaskId, request: &CompletionRequest) -> Result<Task, KanbanError> {
         let now = self.now();
         let outcome = self.database.write(|tx| {
             let task = load(tx, id)?;

@@ -4,7 +4,8 @@ use hermes_types::TaskId;
 use rusqlite::{ErrorCode, Transaction, params};
 
 use super::apply::insert_event;
-use super::open::Board;
+use super::open::SqliteBoard;
+use super::seam::Creating;
 use super::{apply, links};
 use crate::error::KanbanError;
 use crate::machine::{NewTask, create};
@@ -13,15 +14,13 @@ use crate::model::{Task, new_task_id, python};
 /// Tries before a clash of random ids counts as an error.
 const ID_TRIES: u32 = 5;
 
-impl Board {
-    pub fn create(&self, new: &NewTask) -> Result<Task, KanbanError> {
+impl Creating for SqliteBoard {
+    fn create(&self, new: &NewTask) -> Result<Task, KanbanError> {
         let now = self.now();
         self.database.write(|tx| create_in(tx, new, now))
     }
 
-    /// All or none, in the order of the cards. `Err` carries the position of the
-    /// card that was refused.
-    pub fn create_many(&self, cards: &[NewTask]) -> Result<Vec<Task>, (usize, KanbanError)> {
+    fn create_many(&self, cards: &[NewTask]) -> Result<Vec<Task>, (usize, KanbanError)> {
         let now = self.now();
         let mut at = 0;
         let outcome = self.database.write(|tx| {

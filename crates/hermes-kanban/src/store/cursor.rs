@@ -4,8 +4,9 @@
 use hermes_types::TaskId;
 use rusqlite::named_params;
 
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Following;
 use crate::error::KanbanError;
 use crate::model::{Event, python};
 
@@ -19,8 +20,8 @@ pub struct EventFilter {
     pub kinds: Vec<String>,
 }
 
-impl Board {
-    pub fn latest_event_id(&self) -> Result<i64, KanbanError> {
+impl Following for SqliteBoard {
+    fn latest_event_id(&self) -> Result<i64, KanbanError> {
         Ok(self
             .database
             .connection()
@@ -28,8 +29,7 @@ impl Board {
             .query_row([], |row| row.get(0))?)
     }
 
-    /// At most `count` events after `after`, oldest first.
-    pub fn events_after(
+    fn events_after(
         &self,
         after: i64,
         filter: &EventFilter,
@@ -67,18 +67,14 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Changes when another connection has committed; cheap to ask.
-    pub fn data_version(&self) -> Result<i64, KanbanError> {
+    fn data_version(&self) -> Result<i64, KanbanError> {
         Ok(self
             .database
             .connection()
             .pragma_query_value(None, "data_version", |row| row.get(0))?)
     }
 
-    /// Event ids that should be there and are not, at the end of the log: what a
-    /// lost write-ahead log leaves behind. Only the newest are looked at, because
-    /// collection removes old ones on purpose.
-    pub fn event_gaps(&self, newest: i64) -> Result<Vec<(i64, i64)>, KanbanError> {
+    fn event_gaps(&self, newest: i64) -> Result<Vec<(i64, i64)>, KanbanError> {
         Ok(self
             .database
             .connection()

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use hermes_types::TaskId;
 use rusqlite::named_params;
 
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Examining;
 use crate::error::KanbanError;
 use crate::model::{Event, Run, Task, python};
 
@@ -26,10 +27,8 @@ const KINDS: &str = "'completion_blocked_hallucination', 'suspected_hallucinated
     'completed', 'edited', 'blocked', 'unblocked', 'commented', 'created', 'promoted', \
     'reclaimed', 'promoted_manual'";
 
-impl Board {
-    /// In the order of the board. `ready_before`: ready tasks made later than this
-    /// cannot have waited too long.
-    pub fn examine(
+impl Examining for SqliteBoard {
+    fn examine(
         &self,
         only: Option<&TaskId>,
         ready_before: i64,

@@ -2,8 +2,9 @@
 
 use hermes_types::TaskId;
 
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Collecting;
 use crate::error::KanbanError;
 
 /// What collection found in the database; files are the caller's.
@@ -14,10 +15,8 @@ pub struct Collected {
     pub scratch: Vec<(TaskId, Option<String>)>,
 }
 
-impl Board {
-    /// Drops events of finished tasks from before `older_than`. What a subscriber
-    /// has not been told yet stays.
-    pub fn collect(&self, older_than: i64) -> Result<Collected, KanbanError> {
+impl Collecting for SqliteBoard {
+    fn collect(&self, older_than: i64) -> Result<Collected, KanbanError> {
         let connection = self.database.connection();
         let scratch = connection
             .prepare(

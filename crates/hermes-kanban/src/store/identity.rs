@@ -4,8 +4,9 @@ use hermes_types::TaskId;
 use rusqlite::{Transaction, params};
 
 use super::apply::{act, load};
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Identifying;
 use crate::error::KanbanError;
 use crate::machine::{Action, Fence};
 use crate::model::WorkerIdentity;
@@ -34,11 +35,8 @@ fn identify(tx: &Transaction<'_>, identity: &WorkerIdentity) -> Result<(), Kanba
     Ok(())
 }
 
-impl Board {
-    /// Workers that were started, in one transaction: pid on task and run, event,
-    /// identity. A task that was taken away meanwhile is skipped; its worker finds
-    /// out when it checks in.
-    pub fn launched(&self, workers: &[(TaskId, WorkerIdentity)]) -> Result<(), KanbanError> {
+impl Identifying for SqliteBoard {
+    fn launched(&self, workers: &[(TaskId, WorkerIdentity)]) -> Result<(), KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             for (id, identity) in workers {
@@ -56,8 +54,7 @@ impl Board {
         })
     }
 
-    /// A worker takes up its run; refused when the run is not its own any more.
-    pub fn check_in(&self, id: &TaskId, identity: &WorkerIdentity) -> Result<(), KanbanError> {
+    fn check_in(&self, id: &TaskId, identity: &WorkerIdentity) -> Result<(), KanbanError> {
         let Some(pid) = identity.pid else {
             return Ok(());
         };
@@ -72,9 +69,7 @@ impl Board {
         })
     }
 
-    /// How the worker's process ended; kept for everybody, because the exit status
-    /// itself can be had once, by its parent.
-    pub fn record_exit(
+    fn record_exit(
         &self,
         run: i64,
         exit_code: Option<i64>,
@@ -91,7 +86,7 @@ impl Board {
         })
     }
 
-    pub fn identity(&self, run: i64) -> Result<Option<WorkerIdentity>, KanbanError> {
+    fn identity(&self, run: i64) -> Result<Option<WorkerIdentity>, KanbanError> {
         Ok(self
             .database
             .connection()

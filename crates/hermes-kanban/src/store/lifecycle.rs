@@ -7,11 +7,12 @@ use serde_json::{Map, Value, json};
 use super::apply::{Applied, act, apply, insert_event, instant_run, load};
 use super::comments::comment_in;
 use super::links;
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::promote::{Scope, promote_in};
+use super::seam::Deciding;
 use crate::error::KanbanError;
 use crate::machine::{
-    Action, Failure, Fence, Limit, Release, RunClose, normalize_assignee, transition,
+    Action, Failed, Fence, Limit, Release, RunClose, normalize_assignee, transition,
 };
 use crate::model::{EventKind, Outcome, Status, Task, python};
 
@@ -22,15 +23,8 @@ pub struct Remark<'a> {
     pub text: &'a str,
 }
 
-impl Board {
-    /// Lets the state machine decide about one action that needs no other facts.
-    fn act(&self, id: &TaskId, action: &Action) -> Result<Task, KanbanError> {
-        let now = self.now();
-        self.database
-            .write(|tx| Ok(act(tx, &load(tx, id)?, action, now)?.task))
-    }
-
-    pub fn block(
+impl Deciding for SqliteBoard {
+    fn block(
         &self,
         id: &TaskId,
         reason: Option<&str>,
@@ -41,7 +35,7 @@ impl Board {
         self.act_saying(id, remark, |_, _| Ok(Action::Block { reason, fence }))
     }
 
-    pub fn schedule(
+    fn schedule(
         &self,
         id: &TaskId,
         reason: Option<&str>,
@@ -52,35 +46,14 @@ impl Board {
         self.act_saying(id, remark, |_, _| Ok(Action::Schedule { reason, fence }))
     }
 
-    pub fn unblock(&self, id: &TaskId, remark: Option<Remark<'_>>) -> Result<Task, KanbanError> {
+    fn unblock(&self, id: &TaskId, remark: Option<Remark<'_>>) -> Result<Task, KanbanError> {
         self.act_saying(id, remark, |tx, id| {
             let parents_open = !links::open_parents(tx, id)?.is_empty();
             Ok(Action::Unblock { parents_open })
         })
     }
 
-    /// An action with what its author has to say about it: both or neither.
-    fn act_saying(
-        &self,
-        id: &TaskId,
-        remark: Option<Remark<'_>>,
-        action: impl FnOnce(&Transaction<'_>, &TaskId) -> Result<Action, KanbanError>,
-    ) -> Result<Task, KanbanError> {
-        let now = self.now();
-        self.database.write(|tx| {
-            let task = load(tx, id)?;
-            let action = action(tx, id)?;
-            // What is refused is refused before anything is written.
-            transition(&task, &action, now)?;
-            if let Some(remark) = remark {
-                comment_in(tx, id, remark.author, remark.text, now)?;
-            }
-            Ok(act(tx, &task, &action, now)?.task)
-        })
-    }
-
-    /// `None` takes the task away from everybody.
-    pub fn assign(&self, id: &TaskId, assignee: Option<&str>) -> Result<Task, KanbanError> {
+    fn assign(&self, id: &TaskId, assignee: Option<&str>) -> Result<Task, KanbanError> {
         let assignee = assignee.map(normalize_assignee).transpose()?;
         self.act(
             id,
@@ -91,13 +64,7 @@ impl Board {
         )
     }
 
-    /// The dispatcher's default for tasks that nobody was named for, all in one
-    /// transaction; tasks that somebody assigned meanwhile are left out.
-    pub fn assign_default(
-        &self,
-        ids: &[TaskId],
-        assignee: &str,
-    ) -> Result<Vec<TaskId>, KanbanError> {
+    fn assign_default(&self, ids: &[TaskId], assignee: &str) -> Result<Vec<TaskId>, KanbanError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -124,9 +91,7 @@ impl Board {
         })
     }
 
-    /// Takes a claim back, if `run` is still the task's open run. The caller has
-    /// ended the worker first.
-    pub fn release(
+    fn release(
         &self,
         id: &TaskId,
         run: Option<i64>,
@@ -135,21 +100,14 @@ impl Board {
         self.act_on_run(id, run, |_| Action::Release(release))
     }
 
-    /// Counts a failure of `run`, and blocks the task when that was one too many.
-    pub fn fail(
-        &self,
-        id: &TaskId,
-        run: Option<i64>,
-        failure: impl FnOnce(Limit) -> Failure,
-    ) -> Result<Task, KanbanError> {
+    fn fail(&self, id: &TaskId, run: Option<i64>, failed: Failed) -> Result<Task, KanbanError> {
         let configured = self.failure_limit;
         self.act_on_run(id, run, |task| {
-            Action::Fail(failure(Limit::of(task, configured)))
+            Action::Fail(failed.within(Limit::of(task, configured)))
         })
     }
 
-    /// A live worker behind an expired claim keeps it.
-    pub fn extend_for_live_worker(
+    fn extend_for_live_worker(
         &self,
         id: &TaskId,
         run: Option<i64>,
@@ -159,26 +117,7 @@ impl Board {
         self.act_on_run(id, run, |_| Action::ExtendClaim { expires })
     }
 
-    fn act_on_run(
-        &self,
-        id: &TaskId,
-        run: Option<i64>,
-        action: impl FnOnce(&Task) -> Action,
-    ) -> Result<Task, KanbanError> {
-        let now = self.now();
-        self.database.write(|tx| {
-            let task = load(tx, id)?;
-            if task.current_run_id != run {
-                let expected = run.unwrap_or_default();
-                let current = task.current_run_id;
-                return Err(crate::machine::Refusal::RunIsOver { expected, current }.into());
-            }
-            Ok(act(tx, &task, &action(&task), now)?.task)
-        })
-    }
-
-    /// Blocks a ready task that was deferred too often.
-    pub fn give_up(&self, id: &TaskId, error: &str, trigger: &str) -> Result<Task, KanbanError> {
+    fn give_up(&self, id: &TaskId, error: &str, trigger: &str) -> Result<Task, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             let task = load(tx, id)?;
@@ -192,8 +131,7 @@ impl Board {
         })
     }
 
-    /// Puts a task away; its children no longer wait for it.
-    pub fn archive(&self, id: &TaskId, fence: Fence) -> Result<Task, KanbanError> {
+    fn archive(&self, id: &TaskId, fence: Fence) -> Result<Task, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             let task = act(tx, &load(tx, id)?, &Action::Archive { fence }, now)?.task;
@@ -202,9 +140,7 @@ impl Board {
         })
     }
 
-    /// Removes an archived task with everything that belongs to it. The caller
-    /// removes its files. `false` when it is not archived.
-    pub fn delete_archived(&self, id: &TaskId) -> Result<bool, KanbanError> {
+    fn delete_archived(&self, id: &TaskId) -> Result<bool, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             if load(tx, id)?.status != Status::Archived {
@@ -216,9 +152,7 @@ impl Board {
         })
     }
 
-    /// Another column, as a board is dragged. Children of a task that comes back
-    /// to life wait again.
-    pub fn move_to(&self, id: &TaskId, status: Status) -> Result<Task, KanbanError> {
+    fn move_to(&self, id: &TaskId, status: Status) -> Result<Task, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             let before = load(tx, id)?;
@@ -251,11 +185,11 @@ impl Board {
         })
     }
 
-    pub fn reprioritize(&self, id: &TaskId, priority: i64) -> Result<Task, KanbanError> {
+    fn reprioritize(&self, id: &TaskId, priority: i64) -> Result<Task, KanbanError> {
         self.act(id, &Action::Reprioritize { priority })
     }
 
-    pub fn edit_text(
+    fn edit_text(
         &self,
         id: &TaskId,
         title: Option<&str>,
@@ -274,8 +208,7 @@ impl Board {
         )
     }
 
-    /// Corrects what a finished task says about itself.
-    pub fn edit_result(
+    fn edit_result(
         &self,
         id: &TaskId,
         result: &str,
@@ -301,9 +234,7 @@ impl Board {
         })
     }
 
-    /// Where workers work, found out after their tasks were claimed: path, and the
-    /// branch of a worktree.
-    pub fn set_workspaces(
+    fn set_workspaces(
         &self,
         places: &[(TaskId, String, Option<String>)],
     ) -> Result<(), KanbanError> {
@@ -312,24 +243,90 @@ impl Board {
         }
         self.database.write(|tx| {
             for (id, path, branch) in places {
-                tx.prepare_cached(
-                    "UPDATE tasks SET workspace_path = ?2, branch_name = COALESCE(?3, branch_name)
-                     WHERE id = ?1",
-                )?
-                .execute(params![id.as_str(), path, branch])?;
+                set_workspace(tx, id, path, branch.as_deref())?;
             }
             Ok(())
         })
     }
 
-    /// An event that is only that.
-    pub fn note(&self, id: &TaskId, kind: EventKind, payload: &Value) -> Result<(), KanbanError> {
+    fn note(&self, id: &TaskId, kind: EventKind, payload: &Value) -> Result<(), KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             insert_event(tx, id, kind, Some(payload), None, now)?;
             Ok(())
         })
     }
+
+    fn tip_scratch_workspace(&self, id: &TaskId) -> Result<(), KanbanError> {
+        let message = "scratch workspaces are removed when their task is done; name files in \
+                       `artifacts` to keep them, or use --workspace dir:<path> or worktree";
+        self.note(
+            id,
+            EventKind::TipScratchWorkspace,
+            &json!({ "message": message }),
+        )
+    }
+}
+
+impl SqliteBoard {
+    /// Lets the state machine decide about one action that needs no other facts.
+    fn act(&self, id: &TaskId, action: &Action) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database
+            .write(|tx| Ok(act(tx, &load(tx, id)?, action, now)?.task))
+    }
+
+    /// An action with what its author has to say about it: both or neither.
+    fn act_saying(
+        &self,
+        id: &TaskId,
+        remark: Option<Remark<'_>>,
+        action: impl FnOnce(&Transaction<'_>, &TaskId) -> Result<Action, KanbanError>,
+    ) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = load(tx, id)?;
+            let action = action(tx, id)?;
+            // What is refused is refused before anything is written.
+            transition(&task, &action, now)?;
+            if let Some(remark) = remark {
+                comment_in(tx, id, remark.author, remark.text, now)?;
+            }
+            Ok(act(tx, &task, &action, now)?.task)
+        })
+    }
+
+    fn act_on_run(
+        &self,
+        id: &TaskId,
+        run: Option<i64>,
+        action: impl FnOnce(&Task) -> Action,
+    ) -> Result<Task, KanbanError> {
+        let now = self.now();
+        self.database.write(|tx| {
+            let task = load(tx, id)?;
+            if task.current_run_id != run {
+                let expected = run.unwrap_or_default();
+                let current = task.current_run_id;
+                return Err(crate::machine::Refusal::RunIsOver { expected, current }.into());
+            }
+            Ok(act(tx, &task, &action(&task), now)?.task)
+        })
+    }
+}
+
+pub(super) fn set_workspace(
+    tx: &Transaction<'_>,
+    id: &TaskId,
+    path: &str,
+    branch: Option<&str>,
+) -> Result<(), KanbanError> {
+    tx.prepare_cached(
+        "UPDATE tasks SET workspace_path = ?2, branch_name = COALESCE(?3, branch_name)
+         WHERE id = ?1",
+    )?
+    .execute(params![id.as_str(), path, branch])?;
+    Ok(())
 }
 
 fn rewrite_completed_run(
@@ -392,17 +389,4 @@ fn delete_in(tx: &Transaction<'_>, id: &TaskId) -> Result<(), KanbanError> {
     }
     tx.execute("DELETE FROM tasks WHERE id = ?1", [id.as_str()])?;
     Ok(())
-}
-
-impl Board {
-    /// Tells once that scratch directories are removed when a task is done.
-    pub fn tip_scratch_workspace(&self, id: &TaskId) -> Result<(), KanbanError> {
-        let message = "scratch workspaces are removed when their task is done; name files in \
-                       `artifacts` to keep them, or use --workspace dir:<path> or worktree";
-        self.note(
-            id,
-            EventKind::TipScratchWorkspace,
-            &json!({ "message": message }),
-        )
-    }
 }

@@ -6,7 +6,8 @@ use hermes_types::TaskId;
 use rusqlite::{Connection, Transaction, params};
 
 use super::apply::{act, find, load};
-use super::open::Board;
+use super::open::SqliteBoard;
+use super::seam::Linking;
 use super::{promote, rows};
 use crate::error::KanbanError;
 use crate::machine::Action;
@@ -19,14 +20,13 @@ pub enum Linked {
     Already,
 }
 
-impl Board {
-    pub fn link(&self, parent: &TaskId, child: &TaskId) -> Result<Linked, KanbanError> {
+impl Linking for SqliteBoard {
+    fn link(&self, parent: &TaskId, child: &TaskId) -> Result<Linked, KanbanError> {
         let now = self.now();
         self.database.write(|tx| link_in(tx, parent, child, now))
     }
 
-    /// `false` when there was no such link. What the link held is let go.
-    pub fn unlink(&self, parent: &TaskId, child: &TaskId) -> Result<bool, KanbanError> {
+    fn unlink(&self, parent: &TaskId, child: &TaskId) -> Result<bool, KanbanError> {
         let now = self.now();
         self.database.write(|tx| {
             let removed = tx.execute(
@@ -51,11 +51,11 @@ impl Board {
         })
     }
 
-    pub fn parents(&self, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
+    fn parents(&self, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
         parents(self.database.connection(), task)
     }
 
-    pub fn children(&self, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
+    fn children(&self, task: &TaskId) -> Result<Vec<TaskId>, KanbanError> {
         children(self.database.connection(), task)
     }
 }

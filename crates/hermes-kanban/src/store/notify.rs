@@ -9,8 +9,9 @@ use hermes_types::TaskId;
 use rusqlite::params;
 
 use super::apply::load;
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Telling;
 use crate::error::KanbanError;
 use crate::model::{Event, EventKind, Subscription};
 
@@ -51,9 +52,8 @@ const TOLD: &[EventKind] = &[
     EventKind::TimedOut,
 ];
 
-impl Board {
-    /// Subscribing again fills in an owner that was missing and changes nothing else.
-    pub fn subscribe(
+impl Telling for SqliteBoard {
+    fn subscribe(
         &self,
         key: &SubscriptionKey,
         user: Option<&str>,
@@ -83,7 +83,7 @@ impl Board {
         })
     }
 
-    pub fn unsubscribe(&self, key: &SubscriptionKey) -> Result<bool, KanbanError> {
+    fn unsubscribe(&self, key: &SubscriptionKey) -> Result<bool, KanbanError> {
         self.database.write(|tx| {
             let removed = tx.execute(
                 "DELETE FROM kanban_notify_subs WHERE task_id = ?1 AND platform = ?2
@@ -99,7 +99,7 @@ impl Board {
         })
     }
 
-    pub fn subscriptions(&self, task: Option<&TaskId>) -> Result<Vec<Subscription>, KanbanError> {
+    fn subscriptions(&self, task: Option<&TaskId>) -> Result<Vec<Subscription>, KanbanError> {
         Ok(self
             .database
             .connection()
@@ -112,9 +112,7 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Takes what is to be told and moves the cursor. `None` when there is nothing,
-    /// which is found out without a write: a gateway asks every few seconds.
-    pub fn take_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError> {
+    fn take_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError> {
         if pending(self.database.connection(), key)?.is_none() {
             return Ok(None);
         }
@@ -127,12 +125,7 @@ impl Board {
         })
     }
 
-    /// Puts events back that could not be told; `false` when somebody has moved on.
-    pub fn put_back(
-        &self,
-        key: &SubscriptionKey,
-        delivery: &Delivery,
-    ) -> Result<bool, KanbanError> {
+    fn put_back(&self, key: &SubscriptionKey, delivery: &Delivery) -> Result<bool, KanbanError> {
         self.database
             .write(|tx| set_cursor(tx, key, delivery.to, delivery.from))
     }

@@ -15,6 +15,7 @@ use hermes_store::{Access, Database, Pragmas, StoreError, Synchronous, door};
 use sha2::{Digest, Sha256};
 
 use super::schema;
+use super::seam::BoardStore;
 use crate::error::KanbanError;
 use crate::machine::DEFAULT_FAILURE_LIMIT;
 
@@ -57,7 +58,7 @@ impl Default for OpenOptions {
 /// One board, open. One thread uses it at a time; a process that lives long keeps
 /// it open, which is what guards the write-ahead log against other programs.
 #[derive(Debug)]
-pub struct Board {
+pub(super) struct SqliteBoard {
     pub(super) database: Database,
     pub(super) clock: Clock,
     pub(super) failure_limit: i64,
@@ -73,8 +74,8 @@ const CHECKPOINT_PAGES: i64 = 100;
 /// removed and made anew is another file.
 static CHECKED: Mutex<Option<HashSet<(u64, u64)>>> = Mutex::new(None);
 
-impl Board {
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, KanbanError> {
+impl SqliteBoard {
+    pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Self, KanbanError> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(KanbanError::io(parent))?;
         }
@@ -111,7 +112,7 @@ impl Board {
     }
 
     /// A board to look names up in: nothing is made, checked, changed or waited for.
-    pub fn glance(path: &Path) -> Result<Self, KanbanError> {
+    pub(super) fn glance(path: &Path) -> Result<Self, KanbanError> {
         let pragmas = Pragmas {
             synchronous: Synchronous::Full,
             foreign_keys: true,
@@ -124,26 +125,28 @@ impl Board {
         })
     }
 
-    pub fn path(&self) -> &Path {
-        self.database.path()
-    }
-
-    pub fn now(&self) -> i64 {
+    pub(super) fn now(&self) -> i64 {
         self.clock.now().timestamp()
     }
 
-    pub fn failure_limit(&self) -> i64 {
-        self.failure_limit
-    }
-
     /// Lets go of the guard of a board whose directory is about to be removed.
-    pub fn forget(path: &Path) {
+    pub(super) fn forget(path: &Path) {
         if let Some(id) = file_id(path) {
             // The number may be given to the next file.
             let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
             checked.get_or_insert_with(HashSet::new).remove(&id);
         }
         door::release(path);
+    }
+}
+
+impl BoardStore for SqliteBoard {
+    fn now(&self) -> i64 {
+        Self::now(self)
+    }
+
+    fn failure_limit(&self) -> i64 {
+        self.failure_limit
     }
 }
 

@@ -5,8 +5,9 @@ use rusqlite::{Connection, Transaction, named_params};
 
 use super::apply::{act, load};
 use super::links;
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Promoting;
 use crate::error::KanbanError;
 use crate::machine::{Action, Limit, transition};
 use crate::model::Task;
@@ -33,10 +34,8 @@ const PROMOTABLE: &str = "
     AND NOT EXISTS (SELECT 1 FROM task_links l JOIN tasks p ON p.id = l.parent_id
                     WHERE l.child_id = t.id AND p.status NOT IN ('done', 'archived'))";
 
-impl Board {
-    /// Promotes what can be promoted; gives back how many. Writes nothing, and
-    /// takes no lock, when there is nothing to promote.
-    pub fn recompute_ready(&self) -> Result<usize, KanbanError> {
+impl Promoting for SqliteBoard {
+    fn recompute_ready(&self) -> Result<usize, KanbanError> {
         if self.promotable()?.is_empty() {
             return Ok(0);
         }
@@ -46,13 +45,11 @@ impl Board {
             .map(|tasks| tasks.len())
     }
 
-    /// What [`Board::recompute_ready`] would promote.
-    pub fn promotable(&self) -> Result<Vec<Task>, KanbanError> {
+    fn promotable(&self) -> Result<Vec<Task>, KanbanError> {
         candidates(self.database.connection(), Scope::Board, self.failure_limit)
     }
 
-    /// A person says go. With `dry_run` the answer only.
-    pub fn promote(
+    fn promote(
         &self,
         id: &TaskId,
         actor: &str,

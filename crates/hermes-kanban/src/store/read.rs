@@ -3,7 +3,8 @@
 use hermes_types::TaskId;
 use rusqlite::types::ToSql;
 
-use super::open::Board;
+use super::open::SqliteBoard;
+use super::seam::Reading;
 use super::{apply, links, rows};
 use crate::error::KanbanError;
 use crate::model::{Attachment, Comment, Event, PublicTask, Run, Status, Task, python};
@@ -98,16 +99,16 @@ impl TaskView {
     }
 }
 
-impl Board {
-    pub fn find(&self, id: &TaskId) -> Result<Option<Task>, KanbanError> {
+impl Reading for SqliteBoard {
+    fn find(&self, id: &TaskId) -> Result<Option<Task>, KanbanError> {
         apply::find(self.database.connection(), id)
     }
 
-    pub fn task(&self, id: &TaskId) -> Result<Task, KanbanError> {
+    fn task(&self, id: &TaskId) -> Result<Task, KanbanError> {
         apply::load(self.database.connection(), id)
     }
 
-    pub fn list(&self, filter: &ListFilter, sort: ListSort) -> Result<Vec<Task>, KanbanError> {
+    fn list(&self, filter: &ListFilter, sort: ListSort) -> Result<Vec<Task>, KanbanError> {
         let mut out = Vec::new();
         self.each(rows::TASK_COLUMNS, filter, sort, |row| {
             out.push(rows::task(row)?);
@@ -116,8 +117,7 @@ impl Board {
         Ok(out)
     }
 
-    /// The same in the shape that is printed, handed over one by one.
-    pub fn list_public(
+    fn list_public(
         &self,
         filter: &ListFilter,
         sort: ListSort,
@@ -128,8 +128,7 @@ impl Board {
         })
     }
 
-    /// The same with only what a line shows, handed over one by one.
-    pub fn list_rows(
+    fn list_rows(
         &self,
         filter: &ListFilter,
         sort: ListSort,
@@ -147,6 +146,141 @@ impl Board {
         })
     }
 
+    fn view(&self, id: &TaskId) -> Result<TaskView, KanbanError> {
+        self.database.read(|tx| {
+            let task = apply::load(tx, id)?;
+            let of_task = [id.as_str()];
+            let comments = tx
+                .prepare_cached(&format!(
+                    "SELECT {} FROM task_comments WHERE task_id = ?1 ORDER BY id",
+                    rows::COMMENT_COLUMNS
+                ))?
+                .query_map(of_task, rows::comment)?
+                .collect::<Result<_, _>>()?;
+            let events = tx
+                .prepare_cached(&format!(
+                    "SELECT {} FROM task_events WHERE task_id = ?1 ORDER BY id",
+                    rows::EVENT_COLUMNS
+                ))?
+                .query_map(of_task, rows::event)?
+                .collect::<Result<_, _>>()?;
+            let runs = tx
+                .prepare_cached(&format!(
+                    "SELECT {} FROM task_runs WHERE task_id = ?1 ORDER BY id",
+                    rows::RUN_COLUMNS
+                ))?
+                .query_map(of_task, rows::run)?
+                .collect::<Result<_, _>>()?;
+            let attachments = tx
+                .prepare_cached(&format!(
+                    "SELECT {} FROM task_attachments WHERE task_id = ?1 ORDER BY id",
+                    rows::ATTACHMENT_COLUMNS
+                ))?
+                .query_map(of_task, rows::attachment)?
+                .collect::<Result<_, _>>()?;
+            Ok(TaskView {
+                parents: links::parents(tx, id)?,
+                children: links::children(tx, id)?,
+                task,
+                comments,
+                events,
+                runs,
+                attachments,
+            })
+        })
+    }
+
+    fn runs(&self, id: &TaskId) -> Result<Vec<Run>, KanbanError> {
+        let connection = self.database.connection();
+        apply::load(connection, id)?;
+        Ok(connection
+            .prepare_cached(&format!(
+                "SELECT {} FROM task_runs WHERE task_id = ?1 ORDER BY id",
+                rows::RUN_COLUMNS
+            ))?
+            .query_map([id.as_str()], rows::run)?
+            .collect::<Result<_, _>>()?)
+    }
+
+    fn run(&self, run: i64) -> Result<Option<Run>, KanbanError> {
+        Ok(self
+            .database
+            .connection()
+            .prepare_cached(&format!(
+                "SELECT {} FROM task_runs WHERE id = ?1",
+                rows::RUN_COLUMNS
+            ))?
+            .query_map([run], rows::run)?
+            .next()
+            .transpose()?)
+    }
+
+    fn newest_completed_run(&self, id: &TaskId) -> Result<Option<Run>, KanbanError> {
+        Ok(self
+            .database
+            .connection()
+            .prepare_cached(&format!(
+                "SELECT {} FROM task_runs WHERE task_id = ?1 AND outcome = 'completed'
+                 ORDER BY id DESC LIMIT 1",
+                rows::RUN_COLUMNS
+            ))?
+            .query_map([id.as_str()], rows::run)?
+            .next()
+            .transpose()?)
+    }
+
+    fn recent_work(
+        &self,
+        profile: &str,
+        except: &TaskId,
+        count: usize,
+    ) -> Result<Vec<(Run, String)>, KanbanError> {
+        let columns = rows::RUN_COLUMNS
+            .split(", ")
+            .map(|name| format!("r.{}", name.trim()))
+            .collect::<Vec<_>>()
+            .join(", ");
+        Ok(self
+            .database
+            .connection()
+            .prepare_cached(&format!(
+                "SELECT {columns}, t.title FROM task_runs r JOIN tasks t ON t.id = r.task_id
+                 WHERE r.profile = ?1 AND r.task_id <> ?2 AND r.outcome = 'completed'
+                 ORDER BY r.ended_at DESC, r.id DESC LIMIT ?3"
+            ))?
+            .query_map(
+                rusqlite::params![profile, except.as_str(), count as i64],
+                |row| Ok((rows::run(row)?, rows::text(row, 16)?)),
+            )?
+            .collect::<Result<_, _>>()?)
+    }
+
+    fn ids_with_prefix(
+        &self,
+        prefix: &str,
+        statuses: &[Status],
+        count: usize,
+    ) -> Result<Vec<(TaskId, String)>, KanbanError> {
+        let names: Vec<&str> = statuses.iter().map(|status| status.as_str()).collect();
+        Ok(self
+            .database
+            .connection()
+            .prepare(
+                "SELECT id, title FROM tasks
+                 WHERE substr(id, 1, length(?1)) = ?1
+                   AND CASE WHEN ?2 = '[]' THEN status <> 'archived'
+                            ELSE status IN (SELECT value FROM json_each(?2)) END
+                 ORDER BY priority DESC, created_at, rowid LIMIT ?3",
+            )?
+            .query_map(
+                rusqlite::params![prefix, python(&names), count as i64],
+                |row| Ok((TaskId::new(rows::text(row, 0)?), rows::text(row, 1)?)),
+            )?
+            .collect::<Result<_, _>>()?)
+    }
+}
+
+impl SqliteBoard {
     fn each(
         &self,
         columns: &str,
@@ -209,143 +343,5 @@ impl Board {
             visit(row)?;
         }
         Ok(())
-    }
-
-    /// Everything about one task, from one moment.
-    pub fn view(&self, id: &TaskId) -> Result<TaskView, KanbanError> {
-        self.database.read(|tx| {
-            let task = apply::load(tx, id)?;
-            let of_task = [id.as_str()];
-            let comments = tx
-                .prepare_cached(&format!(
-                    "SELECT {} FROM task_comments WHERE task_id = ?1 ORDER BY id",
-                    rows::COMMENT_COLUMNS
-                ))?
-                .query_map(of_task, rows::comment)?
-                .collect::<Result<_, _>>()?;
-            let events = tx
-                .prepare_cached(&format!(
-                    "SELECT {} FROM task_events WHERE task_id = ?1 ORDER BY id",
-                    rows::EVENT_COLUMNS
-                ))?
-                .query_map(of_task, rows::event)?
-                .collect::<Result<_, _>>()?;
-            let runs = tx
-                .prepare_cached(&format!(
-                    "SELECT {} FROM task_runs WHERE task_id = ?1 ORDER BY id",
-                    rows::RUN_COLUMNS
-                ))?
-                .query_map(of_task, rows::run)?
-                .collect::<Result<_, _>>()?;
-            let attachments = tx
-                .prepare_cached(&format!(
-                    "SELECT {} FROM task_attachments WHERE task_id = ?1 ORDER BY id",
-                    rows::ATTACHMENT_COLUMNS
-                ))?
-                .query_map(of_task, rows::attachment)?
-                .collect::<Result<_, _>>()?;
-            Ok(TaskView {
-                parents: links::parents(tx, id)?,
-                children: links::children(tx, id)?,
-                task,
-                comments,
-                events,
-                runs,
-                attachments,
-            })
-        })
-    }
-
-    pub fn runs(&self, id: &TaskId) -> Result<Vec<Run>, KanbanError> {
-        let connection = self.database.connection();
-        apply::load(connection, id)?;
-        Ok(connection
-            .prepare_cached(&format!(
-                "SELECT {} FROM task_runs WHERE task_id = ?1 ORDER BY id",
-                rows::RUN_COLUMNS
-            ))?
-            .query_map([id.as_str()], rows::run)?
-            .collect::<Result<_, _>>()?)
-    }
-
-    pub fn run(&self, run: i64) -> Result<Option<Run>, KanbanError> {
-        Ok(self
-            .database
-            .connection()
-            .prepare_cached(&format!(
-                "SELECT {} FROM task_runs WHERE id = ?1",
-                rows::RUN_COLUMNS
-            ))?
-            .query_map([run], rows::run)?
-            .next()
-            .transpose()?)
-    }
-
-    /// The newest completed run of each of these tasks.
-    pub fn newest_completed_run(&self, id: &TaskId) -> Result<Option<Run>, KanbanError> {
-        Ok(self
-            .database
-            .connection()
-            .prepare_cached(&format!(
-                "SELECT {} FROM task_runs WHERE task_id = ?1 AND outcome = 'completed'
-                 ORDER BY id DESC LIMIT 1",
-                rows::RUN_COLUMNS
-            ))?
-            .query_map([id.as_str()], rows::run)?
-            .next()
-            .transpose()?)
-    }
-
-    /// What `profile` finished lately on other tasks, newest first, with titles.
-    pub fn recent_work(
-        &self,
-        profile: &str,
-        except: &TaskId,
-        count: usize,
-    ) -> Result<Vec<(Run, String)>, KanbanError> {
-        let columns = rows::RUN_COLUMNS
-            .split(", ")
-            .map(|name| format!("r.{}", name.trim()))
-            .collect::<Vec<_>>()
-            .join(", ");
-        Ok(self
-            .database
-            .connection()
-            .prepare_cached(&format!(
-                "SELECT {columns}, t.title FROM task_runs r JOIN tasks t ON t.id = r.task_id
-                 WHERE r.profile = ?1 AND r.task_id <> ?2 AND r.outcome = 'completed'
-                 ORDER BY r.ended_at DESC, r.id DESC LIMIT ?3"
-            ))?
-            .query_map(
-                rusqlite::params![profile, except.as_str(), count as i64],
-                |row| Ok((rows::run(row)?, rows::text(row, 16)?)),
-            )?
-            .collect::<Result<_, _>>()?)
-    }
-
-    /// Tasks whose id begins with `prefix`, for completion in a shell; of these
-    /// statuses, or with none all that are not archived.
-    pub fn ids_with_prefix(
-        &self,
-        prefix: &str,
-        statuses: &[Status],
-        count: usize,
-    ) -> Result<Vec<(TaskId, String)>, KanbanError> {
-        let names: Vec<&str> = statuses.iter().map(|status| status.as_str()).collect();
-        Ok(self
-            .database
-            .connection()
-            .prepare(
-                "SELECT id, title FROM tasks
-                 WHERE substr(id, 1, length(?1)) = ?1
-                   AND CASE WHEN ?2 = '[]' THEN status <> 'archived'
-                            ELSE status IN (SELECT value FROM json_each(?2)) END
-                 ORDER BY priority DESC, created_at, rowid LIMIT ?3",
-            )?
-            .query_map(
-                rusqlite::params![prefix, python(&names), count as i64],
-                |row| Ok((TaskId::new(rows::text(row, 0)?), rows::text(row, 1)?)),
-            )?
-            .collect::<Result<_, _>>()?)
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Counting;
 use crate::error::KanbanError;
 use crate::model::Status;
 
@@ -19,9 +20,8 @@ pub struct BoardStats {
     pub oldest_ready_at: Option<i64>,
 }
 
-impl Board {
-    /// Every task counts, archived ones too.
-    pub fn status_counts(&self) -> Result<StatusCounts, KanbanError> {
+impl Counting for SqliteBoard {
+    fn status_counts(&self) -> Result<StatusCounts, KanbanError> {
         Ok(self
             .database
             .connection()
@@ -30,8 +30,7 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Without archived tasks, in one pass.
-    pub fn stats(&self) -> Result<BoardStats, KanbanError> {
+    fn stats(&self) -> Result<BoardStats, KanbanError> {
         let mut stats = BoardStats::default();
         let connection = self.database.connection();
         let mut statement = connection.prepare_cached(

@@ -8,8 +8,9 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::apply::insert_event;
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::rows;
+use super::seam::Planning;
 use crate::error::KanbanError;
 use crate::host::WorkerRef;
 use crate::model::{EventKind, Status, Task, WorkerIdentity, from_stored, python};
@@ -117,8 +118,8 @@ pub struct Deferral {
     pub known: Option<(i64, i64)>,
 }
 
-impl Board {
-    pub fn tick_facts(&self) -> Result<TickFacts, KanbanError> {
+impl Planning for SqliteBoard {
+    fn tick_facts(&self) -> Result<TickFacts, KanbanError> {
         self.database.read(|tx| {
             let running = tx
                 .prepare_cached(
@@ -144,8 +145,7 @@ impl Board {
         })
     }
 
-    /// Unclaimed tasks that are ready and in review.
-    pub fn tick_counts(&self) -> Result<(usize, usize), KanbanError> {
+    fn tick_counts(&self) -> Result<(usize, usize), KanbanError> {
         let count = |status: Status| -> Result<usize, KanbanError> {
             let count: i64 = self
                 .database
@@ -159,8 +159,7 @@ impl Board {
         Ok((count(Status::Ready)?, count(Status::Review)?))
     }
 
-    /// Waiting tasks in the order in which they are served.
-    pub fn waiting(
+    fn waiting(
         &self,
         status: Status,
         offset: usize,
@@ -197,8 +196,7 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Guard facts of these tasks; tasks without any are left out.
-    pub fn guard_facts(
+    fn guard_facts(
         &self,
         tasks: &[ReadyTask],
         comments_since: i64,
@@ -249,6 +247,36 @@ impl Board {
         Ok(facts)
     }
 
+    fn record_deferrals(&self, deferrals: &[Deferral]) -> Result<(), KanbanError> {
+        if deferrals.is_empty() {
+            return Ok(());
+        }
+        let now = self.now();
+        self.database.write(|tx| {
+            for Deferral {
+                task: id,
+                reason,
+                known,
+            } in deferrals
+            {
+                match known {
+                    Some((event, ticks)) => {
+                        let payload = json!({"reason": reason, "ticks": ticks});
+                        tx.prepare_cached("UPDATE task_events SET payload = ?2 WHERE id = ?1")?
+                            .execute(params![event, python(&payload)])?;
+                    }
+                    None => {
+                        let payload = json!({"reason": reason, "ticks": 1});
+                        insert_event(tx, id, EventKind::RespawnGuarded, Some(&payload), None, now)?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl SqliteBoard {
     /// Only for tasks that something might defer: an error, a run or a comment.
     fn add_liftings(
         &self,
@@ -300,36 +328,6 @@ impl Board {
             }
         }
         Ok(())
-    }
-
-    /// Writes deferrals down: a new event when the reason is new, else the count of
-    /// the one that is there. One transaction for all.
-    pub fn record_deferrals(&self, deferrals: &[Deferral]) -> Result<(), KanbanError> {
-        if deferrals.is_empty() {
-            return Ok(());
-        }
-        let now = self.now();
-        self.database.write(|tx| {
-            for Deferral {
-                task: id,
-                reason,
-                known,
-            } in deferrals
-            {
-                match known {
-                    Some((event, ticks)) => {
-                        let payload = json!({"reason": reason, "ticks": ticks});
-                        tx.prepare_cached("UPDATE task_events SET payload = ?2 WHERE id = ?1")?
-                            .execute(params![event, python(&payload)])?;
-                    }
-                    None => {
-                        let payload = json!({"reason": reason, "ticks": 1});
-                        insert_event(tx, id, EventKind::RespawnGuarded, Some(&payload), None, now)?;
-                    }
-                }
-            }
-            Ok(())
-        })
     }
 }
 

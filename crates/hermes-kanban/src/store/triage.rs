@@ -6,8 +6,9 @@ use serde_json::json;
 use super::apply::{act, insert_event, load};
 use super::comments::comment_in;
 use super::create::insert;
-use super::open::Board;
+use super::open::SqliteBoard;
 use super::promote::{Scope, promote_in};
+use super::seam::Triaging;
 use super::{links, rows};
 use crate::error::KanbanError;
 use crate::machine::{Action, Refusal};
@@ -22,8 +23,8 @@ pub struct NewChild {
     pub parents: Vec<usize>,
 }
 
-impl Board {
-    pub fn in_triage(&self, tenant: Option<&str>) -> Result<Vec<Task>, KanbanError> {
+impl Triaging for SqliteBoard {
+    fn in_triage(&self, tenant: Option<&str>) -> Result<Vec<Task>, KanbanError> {
         Ok(self
             .database
             .connection()
@@ -36,8 +37,7 @@ impl Board {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Gives a rough task its words and lets it go.
-    pub fn specify(
+    fn specify(
         &self,
         id: &TaskId,
         title: Option<&str>,
@@ -75,10 +75,7 @@ impl Board {
         })
     }
 
-    /// Splits a task: its parts become cards, it becomes the child of all of them,
-    /// so that it wakes when they are done. With `hold` the parts wait until a
-    /// person unblocks them.
-    pub fn decompose(
+    fn decompose(
         &self,
         id: &TaskId,
         parts: &[NewChild],

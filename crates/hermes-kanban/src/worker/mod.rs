@@ -21,4 +21,4 @@ pub use images::image_references;
 pub use log::{LogTail, open_log, read_log};
 pub(crate) use session::lock;
 pub use session::{Next, NotMine, TurnEnd, WorkerSession};
-pub use workspace::{Workspace, resolve_workspace};
+pub use workspace::{Workspace, planned_path, resolve_workspace};

@@ -15,7 +15,7 @@ use super::images::image_references;
 use crate::dispatch::{EXIT_RATE_LIMITED, EXIT_TERMINATED};
 use crate::error::KanbanError;
 use crate::host::Host;
-use crate::machine::{Failure, FailureKind, Fence, Limit, Refusal, Release, clip};
+use crate::machine::{Failed, FailureKind, Fence, Refusal, Release, clip};
 use crate::model::Status;
 use crate::store::Board;
 
@@ -293,17 +293,13 @@ impl WorkerSession {
 
     fn fail(&self, kind: FailureKind, error: String) -> Result<(), KanbanError> {
         let fence = self.fence();
-        self.settle(|board, id, run| {
-            board
-                .fail(id, run, |limit: Limit| Failure {
-                    kind,
-                    error,
-                    limit,
-                    at_once: false,
-                    fence,
-                })
-                .map(drop)
-        })
+        let report = Failed {
+            kind,
+            error,
+            at_once: false,
+            fence,
+        };
+        self.settle(|board, id, run| board.fail(id, run, report).map(drop))
     }
 
     /// A refusal means that somebody else has decided meanwhile.

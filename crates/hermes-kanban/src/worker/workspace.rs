@@ -64,6 +64,22 @@ pub fn resolve_workspace(
     }
 }
 
+/// Where `task` will be worked on, as far as that is known before anything is made:
+/// worktrees are found out by git.
+pub fn planned_path(task: &Task, paths: &BoardPaths, user_home: &Path) -> Option<String> {
+    let stored = task.workspace_path.as_deref();
+    let stored = stored.map(|text| expand(text, user_home));
+    match task.workspace_kind {
+        WorkspaceKind::Worktree => None,
+        WorkspaceKind::Dir => stored,
+        WorkspaceKind::Scratch => {
+            Some(stored.unwrap_or_else(|| paths.workspaces.join(task.id.as_str())))
+        }
+    }
+    .filter(|path| path.is_absolute())
+    .map(|path| path.to_string_lossy().into_owned())
+}
+
 fn worktree(task: &Task, stored: Option<PathBuf>, start: &Path) -> Result<Workspace, KanbanError> {
     let branch = task
         .branch_name

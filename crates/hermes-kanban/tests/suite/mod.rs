@@ -4,6 +4,7 @@ mod goldens;
 mod liveness;
 mod processes;
 mod schema;
+mod seam;
 mod storage;
 mod support;
 mod tools;

@@ -197,13 +197,16 @@ fn a_breaker_block_recovers_and_a_requested_one_does_not() {
     board.claim(&broken, &request()).unwrap();
     let run = board.task(&broken).unwrap().current_run_id;
     board
-        .fail(&broken, run, |limit| hermes_kanban::machine::Failure {
-            kind: hermes_kanban::machine::FailureKind::SpawnFailed,
-            error: "no such program".into(),
-            limit,
-            at_once: false,
-            fence: Fence::Open,
-        })
+        .fail(
+            &broken,
+            run,
+            hermes_kanban::machine::Failed {
+                kind: hermes_kanban::machine::FailureKind::SpawnFailed,
+                error: "no such program".into(),
+                at_once: false,
+                fence: Fence::Open,
+            },
+        )
         .unwrap();
     assert_eq!(board.task(&broken).unwrap().status.as_str(), "blocked");
     for _ in 0..3 {

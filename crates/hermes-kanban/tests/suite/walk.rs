@@ -3,7 +3,8 @@
 //! open run is the current one.
 
 use hermes_kanban::machine::{
-    Action, Claim, Completion, Failure, FailureKind, Fence, Limit, NewTask, Release, transition,
+    Action, Claim, Completion, Failed, Failure, FailureKind, Fence, Limit, NewTask, Release,
+    transition,
 };
 use hermes_kanban::model::{Status, Task, Termination};
 use hermes_kanban::store::{Board, ClaimRequest, CompletionRequest};
@@ -58,14 +59,17 @@ fn step() -> impl Strategy<Value = Step> {
 const TTL: i64 = 900;
 const LIMIT: i64 = 2;
 
-fn failure(kind: FailureKind, limit: Limit) -> Failure {
-    Failure {
+fn failed(kind: FailureKind) -> Failed {
+    Failed {
         kind,
         error: "it broke".into(),
-        limit,
         at_once: false,
         fence: Fence::Open,
     }
+}
+
+fn failure(kind: FailureKind, limit: Limit) -> Failure {
+    failed(kind).within(limit)
 }
 
 /// What the pure rules make of the step; `None` when they refuse.
@@ -152,7 +156,7 @@ fn expected(task: &Task, step: &Step, sticky: bool, now: i64) -> Option<Task> {
 fn perform(board: &Board, id: &TaskId, task: &Task, step: &Step) -> bool {
     let pid = task.worker_pid.unwrap_or(1);
     let run = task.current_run_id;
-    let fail = |kind: FailureKind| board.fail(id, run, |limit| failure(kind, limit)).is_ok();
+    let fail = |kind: FailureKind| board.fail(id, run, failed(kind)).is_ok();
     match step {
         Step::Claim => {
             let request = ClaimRequest {
