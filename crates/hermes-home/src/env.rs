@@ -88,4 +88,54 @@ variables! {
     STREAM_RETRIES = "HERMES_STREAM_RETRIES";
     /// A PEM file with certificates to trust in addition to the system's.
     CA_BUNDLE = "HERMES_CA_BUNDLE";
+    /// The container engine's program: a path, or a name on `PATH`.
+    DOCKER_BINARY = "HERMES_DOCKER_BINARY";
+    /// Most seconds that a command may be waited for; default 600.
+    TERMINAL_MAX_FOREGROUND_TIMEOUT = "TERMINAL_MAX_FOREGROUND_TIMEOUT";
+    /// The session that a command belongs to; set for commands of an agent.
+    SESSION_ID = "HERMES_SESSION_ID";
+    /// The program that workers run: a path, or a name on `PATH`; default: this one.
+    BIN = "HERMES_BIN";
+    /// Where all boards live, instead of the root home.
+    KANBAN_HOME = "HERMES_KANBAN_HOME";
+    /// One database for every board name; set for workers.
+    KANBAN_DB = "HERMES_KANBAN_DB";
+    /// The board to work on, instead of the current one; set for workers.
+    KANBAN_BOARD = "HERMES_KANBAN_BOARD";
+    /// Where scratch directories of tasks are made; set for workers.
+    KANBAN_WORKSPACES_ROOT = "HERMES_KANBAN_WORKSPACES_ROOT";
+    /// Where attachments of tasks are kept.
+    KANBAN_ATTACHMENTS_ROOT = "HERMES_KANBAN_ATTACHMENTS_ROOT";
+    /// Seconds that a claim holds without a heartbeat; default 900.
+    KANBAN_CLAIM_TTL = "HERMES_KANBAN_CLAIM_TTL_SECONDS";
+    /// Seconds from its start in which a worker that is not seen does not count as dead; default 30.
+    KANBAN_CRASH_GRACE = "HERMES_KANBAN_CRASH_GRACE_SECONDS";
+    /// Seconds that a task rests after a rate limit; default 300, 0 for none.
+    KANBAN_RATE_LIMIT_COOLDOWN = "HERMES_KANBAN_RATE_LIMIT_COOLDOWN_SECONDS";
+    /// Milliseconds to wait for other writers of a board; default 120000.
+    KANBAN_BUSY_TIMEOUT = "HERMES_KANBAN_BUSY_TIMEOUT_MS";
+    /// Longest answer of the model that specifies tasks, in tokens.
+    KANBAN_SPECIFY_MAX_TOKENS = "HERMES_KANBAN_SPECIFY_MAX_TOKENS";
+    /// Set for workers: the task to work on.
+    KANBAN_TASK = "HERMES_KANBAN_TASK";
+    /// Set for workers: the directory to work in.
+    KANBAN_WORKSPACE = "HERMES_KANBAN_WORKSPACE";
+    /// Set for workers in a worktree: its branch.
+    KANBAN_BRANCH = "HERMES_KANBAN_BRANCH";
+    /// Set for workers: the attempt that they are.
+    KANBAN_RUN_ID = "HERMES_KANBAN_RUN_ID";
+    /// Set for workers: the lock that their claim carries.
+    KANBAN_CLAIM_LOCK = "HERMES_KANBAN_CLAIM_LOCK";
+    /// Set for workers of tasks with a goal: work on until a judge is satisfied.
+    KANBAN_GOAL_MODE = "HERMES_KANBAN_GOAL_MODE";
+    /// Set for workers of tasks with a goal: turns at most; default 20.
+    KANBAN_GOAL_MAX_TURNS = "HERMES_KANBAN_GOAL_MAX_TURNS";
+    /// Set for workers: the tenant of their task, and of tasks that they create.
+    TENANT = "HERMES_TENANT";
+    /// Who acts on a board; set for workers: their profile.
+    PROFILE = "HERMES_PROFILE";
+    /// Who comments on a board from the command line, before `HERMES_PROFILE`.
+    PROFILE_NAME = "HERMES_PROFILE_NAME";
+    /// Taken away from workers, which have no screen.
+    TUI = "HERMES_TUI";
 }

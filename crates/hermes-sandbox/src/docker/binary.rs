@@ -7,7 +7,7 @@ use hermes_home::Environment;
 use super::engine::EngineError;
 
 /// Names the engine's program: a path or a name on PATH.
-pub const BINARY: &str = "HERMES_DOCKER_BINARY";
+pub const BINARY: &str = hermes_home::env::DOCKER_BINARY;
 
 /// Where installers put the client when PATH does not say.
 const USUAL_PLACES: &[&str] = &[

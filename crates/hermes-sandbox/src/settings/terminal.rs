@@ -9,7 +9,7 @@ use hermes_home::{Environment, Home};
 
 /// The longest a foreground command may ask for, unless the variable says otherwise.
 const MAX_FOREGROUND: u64 = 600;
-const MAX_FOREGROUND_VARIABLE: &str = "TERMINAL_MAX_FOREGROUND_TIMEOUT";
+const MAX_FOREGROUND_VARIABLE: &str = hermes_home::env::TERMINAL_MAX_FOREGROUND_TIMEOUT;
 /// Read by name, because an empty value counts as a password and a key cannot say so.
 const SUDO_PASSWORD: &str = "SUDO_PASSWORD";
 
