@@ -8,18 +8,18 @@ use serde_json::json;
 
 use super::support::{Ran, Scratch};
 
-struct Stage {
-    scratch: Scratch,
-    server: ModelServer,
+pub(super) struct Stage {
+    pub(super) scratch: Scratch,
+    pub(super) server: ModelServer,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with("")
     }
 
     /// `more` is appended to the configuration.
-    fn with(more: &str) -> Self {
+    pub(super) fn with(more: &str) -> Self {
         let (scratch, server) = (Scratch::new(), ModelServer::start());
         scratch.write(
             "config.yaml",
@@ -32,7 +32,7 @@ impl Stage {
         Self { scratch, server }
     }
 
-    fn run(&self, words: &[&str]) -> Ran {
+    pub(super) fn run(&self, words: &[&str]) -> Ran {
         let output = self
             .scratch
             .command(words)
@@ -46,7 +46,7 @@ impl Stage {
         }
     }
 
-    fn session(&self, ran: &Ran) -> String {
+    pub(super) fn session(&self, ran: &Ran) -> String {
         ran.stderr
             .lines()
             .find_map(|line| line.strip_prefix("session_id: "))

@@ -5,6 +5,7 @@ mod bad_homes;
 mod chat;
 mod completion;
 mod config;
+mod conversations;
 mod demo;
 mod docker;
 mod fallback;
