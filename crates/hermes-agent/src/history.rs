@@ -35,6 +35,15 @@ impl History {
         history
     }
 
+    /// From messages that were just stored in these rows, already mended.
+    pub fn from_rows(messages: Vec<Message>, rows: &[i64]) -> Self {
+        let mut history = Self::default();
+        for (index, message) in messages.into_iter().enumerate() {
+            history.push_entry(message, rows.get(index).copied());
+        }
+        history
+    }
+
     /// Appends a message in its wire form.
     pub fn push(&mut self, message: Message, row: Option<i64>) {
         let message = repair::wire(message);

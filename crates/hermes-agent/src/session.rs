@@ -189,14 +189,16 @@ impl Session {
             .await
     }
 
-    /// Goes on in a child session that begins with these messages.
+    /// Goes on in a child session that begins with these messages. Returns the old
+    /// session and the rows of the messages.
     pub async fn split(
         &mut self,
         setup: &Setup,
         system: &Arc<str>,
         messages: Vec<Message>,
-    ) -> Result<SessionId, StateError> {
+    ) -> Result<(SessionId, Vec<i64>), StateError> {
         let previous = self.id.clone();
+        let mut stored = Vec::new();
         let next = new_session_id(&setup.clock);
         if let Some(state) = self.state.clone() {
             let mut row = self.row(setup, system);
@@ -204,13 +206,13 @@ impl Session {
             row.parent = Some(previous.clone());
             let old = previous.clone();
             let rows: Vec<_> = messages.into_iter().map(Into::into).collect();
-            state
-                .run(move |database| database.split_session(&old, &row, &rows).map(drop))
+            stored = state
+                .run(move |database| database.split_session(&old, &row, &rows))
                 .await?;
         }
         self.id = next;
         self.system = Some(Arc::clone(system));
-        Ok(previous)
+        Ok((previous, stored))
     }
 
     pub fn state(&self) -> Option<&StateHandle> {

@@ -18,4 +18,5 @@ mod suite {
     mod support;
     mod titles;
     mod tools;
+    mod wire;
 }

@@ -2,6 +2,7 @@
 //! the conversation goes on in a child session. The parent keeps every message,
 //! the task stays word for word, and model and people are told.
 
+mod holder;
 mod plan;
 mod run;
 mod summary;

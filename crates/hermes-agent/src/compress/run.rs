@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use hermes_llm::{Model, Request};
 use hermes_types::{Message, Role, TurnEvent};
 
+use super::holder;
 use super::plan::{Plan, plan};
 use super::summary::{self, is_summary};
 use super::transcript::{pruned, render, text_of};
@@ -210,10 +211,10 @@ impl Agent {
     ) -> Result<(), Broken> {
         let setup = self.setup.clone();
         let system = self.compose_prompt().await;
-        let previous = self.session.split(&setup, &system, shorter.clone()).await?;
+        let (previous, rows) = self.session.split(&setup, &system, shorter.clone()).await?;
         self.control.set_session(&self.session.id);
         self.system_changed(system);
-        self.history = History::from_stored(shorter);
+        self.history = History::from_rows(shorter, &rows);
         self.compression.observe(None, 0);
         self.events
             .send(TurnEvent::Compressed {
@@ -283,13 +284,24 @@ impl Agent {
     }
 
     async fn lock(&self) -> Result<Option<String>, Broken> {
-        let holder = format!("{}:{}", std::process::id(), uuid::Uuid::new_v4().simple());
+        let holder = holder::new();
         let Some(state) = self.session.state() else {
             return Ok(Some(holder));
         };
         let (id, name) = (self.session.id.clone(), holder.clone());
         let got = state
-            .run(move |database| database.lock_compression(&id, &name, LOCK_LAPSES))
+            .run(move |database| {
+                if database.lock_compression(&id, &name, LOCK_LAPSES)? {
+                    return Ok(true);
+                }
+                match database.compression_holder(&id)? {
+                    Some(other) if holder::is_gone(&other) => {
+                        database.unlock_compression(&id, &other)?;
+                        database.lock_compression(&id, &name, LOCK_LAPSES)
+                    }
+                    _ => Ok(false),
+                }
+            })
             .await?;
         Ok(got.then(|| format!("{}\n{holder}", self.session.id)))
     }

@@ -241,7 +241,11 @@ impl Agent {
         turn.max_output_tokens = None;
         match verdict {
             Verdict::Answer(text) => {
-                let text = turn.joined(&text);
+                // The space between two pieces belongs to the second one.
+                let text = match turn.pieces.is_empty() || response.text.trim().is_empty() {
+                    true => turn.joined(&text),
+                    false => crate::scrub::final_text(&turn.joined(&response.text)),
+                };
                 self.history.clear_transient();
                 self.keep(response.into_message(text.clone())).await?;
                 self.events.send(TurnEvent::AssistantStored).await;

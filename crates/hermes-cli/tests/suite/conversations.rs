@@ -422,6 +422,42 @@ fn a_condensed_session_is_sent_on_unchanged_by_another_process() {
 }
 
 #[test]
+fn a_session_whose_summary_was_killed_is_condensed_by_the_next_process_at_once() {
+    let stage = Stage::with("compression:\n  threshold: 0.1\n");
+    let config = stage
+        .scratch
+        .read("config.yaml")
+        .replace("context_length: 200000", "context_length: 64000");
+    stage.scratch.write("config.yaml", config);
+    for n in 0..8 {
+        let prompt = if n == 7 { 60_000 } else { 1_000 };
+        stage.server.push(
+            Reply::tool_call("terminal", json!({"command": format!("seq {n} 900")})).usage(
+                Tokens {
+                    prompt,
+                    ..Default::default()
+                },
+            ),
+        );
+    }
+    let gate = Gate::new();
+    stage.server.push(Reply::text("never read").held_by(&gate));
+    let child = Running::start(stage.scratch.command(["chat", "-Q", "-q", "count"]));
+    stage.server.wait_for_requests(9);
+    child.kill9();
+    stage.server.push(Reply::error(
+        400,
+        "prompt is too long: 70000 tokens > 64000 maximum",
+    ));
+    stage.server.push(Reply::text("Goal: count."));
+    stage.server.push(Reply::text("counted"));
+    let ran = stage.run(&["chat", "-Q", "-q", "go on", "-c"]);
+    assert_eq!(ran.stdout, "counted\n", "{ran:#?}");
+    let last = stage.server.requests().pop().unwrap();
+    assert!(last.body.to_string().contains("[CONTEXT SUMMARY]:"));
+}
+
+#[test]
 fn a_request_that_is_refused_is_left_for_inspection() {
     let stage = Stage::new();
     stage.server.push(Reply::error(400, "what is that?"));

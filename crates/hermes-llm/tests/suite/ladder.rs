@@ -614,7 +614,7 @@ async fn a_gap_in_a_responses_stream_has_a_limit_of_its_own() {
 }
 
 /// The dumps of a home, oldest first.
-fn dumps(home: &hermes_testkit::TestHome) -> Vec<serde_json::Value> {
+fn dumps(home: &hermes_testkit::TestHome) -> Vec<Value> {
     let mut paths: Vec<_> = std::fs::read_dir(home.path().join("sessions"))
         .into_iter()
         .flatten()

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hermes_types::SessionId;
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::messages::{NewMessage, append_in};
 use super::sessions::{NewSession, create_in};
@@ -49,6 +49,16 @@ impl StateDb {
              WHERE expires_at <= excluded.acquired_at OR holder = excluded.holder",
             params![id.as_str(), holder, now, now + lapses_after.as_secs_f64()],
         )
+    }
+
+    /// Who has the lock, lapsed or not.
+    pub fn compression_holder(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        self.read(|connection| {
+            Ok(connection
+                .prepare_cached("SELECT holder FROM compression_locks WHERE session_id = ?1")?
+                .query_row([id.as_str()], |row| row.get(0))
+                .optional()?)
+        })
     }
 
     /// Gives the lock back; one that somebody else has taken over stays.
