@@ -69,13 +69,13 @@ pub(crate) async fn ls(
     }
     let mut table = Table::new([
         Column::new("Id"),
-        Column::new("Name"),
+        Column::new("Name").flexible(8),
         Column::new("State"),
-        Column::new("Task").flexible(8),
-        Column::new("Profile").flexible(8),
-        Column::new("Image").flexible(12),
+        Column::new("Task").flexible(6),
+        Column::new("Profile").flexible(7),
+        Column::new("Image").flexible(8),
         Column::new("Used").flexible(8),
-        Column::new("Notes").flexible(10),
+        Column::new("Notes").flexible(6),
     ]);
     for row in &rows {
         table.row([

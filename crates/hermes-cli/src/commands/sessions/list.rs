@@ -50,6 +50,9 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
     Ok(Exit::SUCCESS)
 }
 
+/// A column that gives way to a narrow terminal keeps this much.
+const NARROWEST: usize = 12;
+
 /// With titles when any session has one, else with sources.
 pub(super) fn print(
     sessions: &[ListedSession],
@@ -65,24 +68,32 @@ pub(super) fn print(
         .iter()
         .map(|session| session.source.chars().count())
         .fold(6, usize::max);
+    let full = if titled { 110 } else { 89 + source_width };
+    // Whoever reads it through a pipe gets the whole width.
+    let excess = match out.is_terminal() {
+        true => full.saturating_sub(out.width()),
+        false => 0,
+    };
+    let wide: usize = if titled { 40 } else { 50 };
+    let preview_width = wide.saturating_sub(excess).max(NARROWEST);
+    let title_width = 32usize
+        .saturating_sub(excess - (wide - preview_width))
+        .max(NARROWEST);
     let line = |columns: [&str; 5]| {
         let [title, preview, active, source, id] = columns;
         let active = cell(active, 13, 13);
+        let preview = cell(preview, preview_width - 2, preview_width);
         if titled {
-            let (title, preview) = (cell(title, 30, 32), cell(preview, 38, 40));
+            let title = cell(title, title_width - 2, title_width);
             format!("{title} {preview} {active} {id}")
         } else {
-            let (preview, source) = (
-                cell(preview, 48, 50),
-                cell(source, source_width, source_width),
-            );
+            let source = cell(source, source_width, source_width);
             format!("{preview} {active} {source} {id}")
         }
     };
     let heading = line(["Title", "Preview", "Last Active", "Src", "ID"]);
     writeln!(out, "{}", out.style().heading(&heading))?;
-    let rule = if titled { 110 } else { 89 + source_width };
-    out.line(&"─".repeat(rule))?;
+    out.line(&"─".repeat(full - excess))?;
     for session in sessions {
         let text = line([
             session.title.as_deref().unwrap_or("—"),
