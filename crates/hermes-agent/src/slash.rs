@@ -28,6 +28,15 @@ pub struct SlashCommand {
     pub summary: &'static str,
     pub by: By,
     pub when: When,
+    /// Whether it throws something away and is asked about first.
+    pub confirmed: bool,
+}
+
+impl SlashCommand {
+    const fn confirmed(mut self) -> Self {
+        self.confirmed = true;
+        self
+    }
 }
 
 const fn command(
@@ -45,6 +54,7 @@ const fn command(
         summary,
         by,
         when,
+        confirmed: false,
     }
 }
 
@@ -60,11 +70,12 @@ pub const CATALOGUE: &[SlashCommand] = &[
     command(
         "new",
         &["reset"],
-        "[TITLE]",
+        "[TITLE] [--yes]",
         "Begin a new session",
         By::Program,
         When::Idle,
-    ),
+    )
+    .confirmed(),
     command(
         "resume",
         &[],
@@ -90,6 +101,30 @@ pub const CATALOGUE: &[SlashCommand] = &[
         When::Always,
     ),
     command(
+        "save",
+        &[],
+        "",
+        "Write the conversation to a file",
+        By::Program,
+        When::Always,
+    ),
+    command(
+        "branch",
+        &["fork"],
+        "[TITLE]",
+        "Go on in a copy of this session",
+        By::Program,
+        When::Idle,
+    ),
+    command(
+        "background",
+        &["bg", "btw"],
+        "TEXT",
+        "Answer this beside the conversation",
+        By::Program,
+        When::Always,
+    ),
+    command(
         "retry",
         &[],
         "",
@@ -100,11 +135,12 @@ pub const CATALOGUE: &[SlashCommand] = &[
     command(
         "undo",
         &[],
-        "[N]",
+        "[N] [--yes]",
         "Take back the last N of your messages",
         By::Program,
         When::Idle,
-    ),
+    )
+    .confirmed(),
     command(
         "rollback",
         &[],
@@ -126,6 +162,14 @@ pub const CATALOGUE: &[SlashCommand] = &[
         &[],
         "[NAME] [--provider P] [--global]",
         "Choose another model",
+        By::Program,
+        When::Idle,
+    ),
+    command(
+        "reasoning",
+        &[],
+        "[LEVEL|show|hide]",
+        "How much the model thinks, and whether you see it",
         By::Program,
         When::Idle,
     ),
@@ -218,6 +262,14 @@ pub const CATALOGUE: &[SlashCommand] = &[
         When::Always,
     ),
     command(
+        "paste",
+        &[],
+        "",
+        "Attach the picture on the clipboard",
+        By::FrontEnd,
+        When::Always,
+    ),
+    command(
         "copy",
         &[],
         "",
@@ -227,9 +279,18 @@ pub const CATALOGUE: &[SlashCommand] = &[
     ),
     command(
         "clear",
-        &["redraw"],
+        &[],
+        "[--yes]",
+        "Begin a new session on an empty screen",
+        By::Program,
+        When::Idle,
+    )
+    .confirmed(),
+    command(
+        "redraw",
+        &[],
         "",
-        "Clear the screen",
+        "Draw the screen again",
         By::FrontEnd,
         When::Always,
     ),
@@ -275,7 +336,7 @@ pub const CATALOGUE: &[SlashCommand] = &[
     ),
     command(
         "tools",
-        &[],
+        &["toolsets"],
         "…",
         "The verb `hermes tools`",
         By::Verb,
@@ -297,7 +358,51 @@ pub const CATALOGUE: &[SlashCommand] = &[
         By::Verb,
         When::Idle,
     ),
-    command("quit", &["exit"], "", "Leave", By::FrontEnd, When::Always),
+    command(
+        "insights",
+        &[],
+        "…",
+        "The verb `hermes insights`",
+        By::Verb,
+        When::Idle,
+    ),
+    command(
+        "quit",
+        &["exit"],
+        "[--delete]",
+        "Leave; with --delete the session is removed",
+        By::Program,
+        When::Always,
+    ),
+];
+
+/// Commands of Python Hermes that are known by name only.
+pub const NOT_BUILT: &[&str] = &[
+    "browser",
+    "bundles",
+    "codex-runtime",
+    "cron",
+    "curator",
+    "debug",
+    "fast",
+    "footer",
+    "gateway",
+    "goal",
+    "gquota",
+    "handoff",
+    "indicator",
+    "personality",
+    "platforms",
+    "plugins",
+    "reload",
+    "reload-mcp",
+    "reload-skills",
+    "skin",
+    "snapshot",
+    "subgoal",
+    "update",
+    "voice",
+    "whoami",
 ];
 
 /// Splits `/name arguments`. A path is no command: its first word has more slashes.
@@ -311,6 +416,8 @@ pub fn split(input: &str) -> Option<(&str, &str)> {
 pub enum LookupError {
     #[error("there is no command /{0}; /help lists them")]
     Unknown(String),
+    #[error("/{0} is not built yet; /help lists what is")]
+    NotBuilt(String),
     #[error("/{name} may mean {}", candidates.iter().map(|c| format!("/{c}")).collect::<Vec<_>>().join(", "))]
     Ambiguous {
         name: String,
@@ -331,6 +438,7 @@ pub fn find(name: &str) -> Result<&'static SlashCommand, LookupError> {
         .filter(|command| command.name.starts_with(&name))
         .collect();
     match candidates.as_slice() {
+        _ if NOT_BUILT.contains(&name.as_str()) => Err(LookupError::NotBuilt(name)),
         [] => Err(LookupError::Unknown(name)),
         [only] => Ok(only),
         several => Err(LookupError::Ambiguous {
@@ -355,6 +463,10 @@ mod tests {
             for name in command.aliases.iter().chain([&command.name]) {
                 assert!(seen.insert(*name), "/{name} twice");
             }
+        }
+        for name in NOT_BUILT {
+            assert!(seen.insert(*name), "/{name} is built");
+            assert_eq!(find(name), Err(LookupError::NotBuilt((*name).into())));
         }
     }
 

@@ -203,6 +203,55 @@ impl Spend {
             })
     }
 
+    /// The limit that is nearest to its end, in words for people: `$0.40 of $1.00
+    /// today`. `None` without limits.
+    pub async fn nearest(&self) -> Result<Option<String>, StateError> {
+        let Some(inner) = &self.inner else {
+            return Ok(None);
+        };
+        let turn = *lock(&inner.turn);
+        let session = lock(&inner.session).clone();
+        let day = day_key(&inner.clock);
+        let mut standings = vec![("this turn", inner.limits.per_turn, turn)];
+        if let Some(ledger) = &inner.ledger {
+            let (session, day) = ledger
+                .run(move |database| {
+                    let read = |key: Option<String>| -> Result<Amount, StoreError> {
+                        let text = match key {
+                            Some(key) => database.meta(&key)?,
+                            None => None,
+                        };
+                        let amount = text.and_then(|text| serde_json::from_str(&text).ok());
+                        Ok(amount.unwrap_or_default())
+                    };
+                    Ok((read(session)?, read(Some(day))?))
+                })
+                .await?;
+            standings.push(("this session", inner.limits.per_session, session));
+            standings.push(("today", inner.limits.per_day, day));
+        }
+        let mut nearest: Option<(f64, String)> = None;
+        for (when, limit, spent) in standings {
+            let money = limit.usd.map(|usd| {
+                let text = format!("${:.2} of ${usd:.2} {when}", spent.usd.max(0.0));
+                (spent.usd / usd.max(f64::EPSILON), text)
+            });
+            let tokens = limit.tokens.map(|most| {
+                let text = format!("{:.0} of {most} tokens {when}", spent.tokens.max(0.0));
+                (spent.tokens / (most.max(1) as f64), text)
+            });
+            for standing in [money, tokens].into_iter().flatten() {
+                if nearest
+                    .as_ref()
+                    .is_none_or(|(share, _)| standing.0 > *share)
+                {
+                    nearest = Some(standing);
+                }
+            }
+        }
+        Ok(nearest.map(|(_, text)| text))
+    }
+
     /// Counts the estimate, or says which limit it would pass.
     pub async fn reserve(&self, estimate: Amount) -> Result<Reservation, SpendError> {
         let Some(inner) = &self.inner else {
@@ -223,7 +272,7 @@ impl Spend {
             keys: Vec::new(),
         };
         let session = lock(&inner.session).clone();
-        let day = format!("budget:day:{}", inner.clock.now_local().format("%Y-%m-%d"));
+        let day = day_key(&inner.clock);
         let wanted = [
             (Scope::Session, inner.limits.per_session, session),
             (Scope::Day, inner.limits.per_day, Some(day)),
@@ -290,6 +339,10 @@ impl Reservation {
             })
             .await
     }
+}
+
+fn day_key(clock: &Clock) -> String {
+    format!("budget:day:{}", clock.now_local().format("%Y-%m-%d"))
 }
 
 fn session_key(session: &SessionId) -> String {

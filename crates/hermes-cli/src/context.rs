@@ -83,6 +83,27 @@ impl Context {
         })
     }
 
+    /// The same call once more, with what the files say now and one key set for this
+    /// run on top.
+    pub fn renewed(&self, setting: Option<(&str, &str)>) -> Self {
+        let mut overrides = self.overrides.clone();
+        if let Some((key, value)) = setting {
+            overrides.retain(|(set, _)| set != key);
+            overrides.push((key.to_owned(), value.to_owned()));
+        }
+        Self {
+            environment: self.environment.clone(),
+            home: self.home.clone(),
+            selected_by: self.selected_by,
+            clock: self.clock.clone(),
+            overrides,
+            global: self.global.clone(),
+            oneshot: self.oneshot.clone(),
+            config: OnceCell::new(),
+            policy: OnceCell::new(),
+        }
+    }
+
     /// The effective configuration. A broken file is an error, because defaults
     /// would run commands in the wrong place.
     pub fn config(&self) -> Result<&Config, ConfigError> {

@@ -8,7 +8,7 @@ use hermes_http::{Http, Url};
 use serde_json::Value;
 
 /// Long enough for a server that is there, short enough for a person who waits.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Where the common servers listen unless told otherwise.
 const USUAL_PLACES: [(&str, &str); 4] = [

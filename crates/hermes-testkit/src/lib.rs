@@ -20,6 +20,7 @@ pub mod model;
 pub mod process;
 mod snapshot;
 pub mod terminal;
+pub mod tmux;
 
 pub use home::TestHome;
 pub use snapshot::Scrub;

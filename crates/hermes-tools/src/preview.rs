@@ -23,9 +23,30 @@ pub fn of_arguments(arguments: &Value) -> String {
     one_line(&found, LIMIT)
 }
 
-/// The first words of a result.
+/// What a result says, in words where it has any: its error, else how its command
+/// ended, else its beginning.
 pub fn of_result(text: &str) -> String {
-    one_line(text, LIMIT)
+    // A hint may stand behind the object.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let Some(Ok(Value::Object(result))) = values.next() else {
+        let text = text.strip_prefix("[TOOL_ERROR] ").unwrap_or(text);
+        return one_line(text, LIMIT);
+    };
+    let word = |name: &str| {
+        let found = result.get(name).and_then(Value::as_str);
+        found.map(str::trim).filter(|found| !found.is_empty())
+    };
+    if let Some(error) = word("error") {
+        return one_line(error, LIMIT);
+    }
+    let last = word("output").and_then(|output| output.lines().next_back());
+    let code = result.get("exit_code").and_then(Value::as_i64);
+    match (code, last) {
+        (Some(code), Some(last)) if code != 0 => one_line(&format!("exit {code}: {last}"), LIMIT),
+        (Some(code), None) if code != 0 => format!("exit {code}"),
+        (_, Some(last)) => one_line(last, LIMIT),
+        _ => one_line(word("message").unwrap_or(text), LIMIT),
+    }
 }
 
 /// White space folded, cut at `limit` characters.

@@ -2,7 +2,7 @@
 
 use futures_util::future::LocalBoxFuture;
 use hermes_agent::Conversation;
-use hermes_types::{Content, TurnEvent};
+use hermes_types::{Content, Part, TurnEvent};
 use ratatui::text::Line;
 use tokio::sync::mpsc;
 
@@ -29,6 +29,8 @@ pub enum Outcome {
     Draft(String),
     /// A message to send now.
     Send(String),
+    /// Show or hide what the model thinks; and what to say about it.
+    ShowReasoning(bool, String),
     Quit,
 }
 
@@ -39,6 +41,8 @@ pub struct Switch {
     pub ended: Option<&'static str>,
     /// Markdown to show.
     pub message: String,
+    /// Whether it begins on an empty screen.
+    pub clear: bool,
     /// Text for the input, or a message to send at once.
     pub then: Then,
 }
@@ -47,8 +51,10 @@ pub struct Switch {
 pub enum Incoming {
     /// For the model, as if the user had sent it.
     Message(String),
-    /// For the user.
+    /// For the user, on a line.
     Remark(String),
+    /// For the user, as markdown: an answer that was asked for beside.
+    Text(String),
 }
 
 /// What follows a switch.
@@ -62,14 +68,21 @@ pub trait Host {
     /// The first conversation. Called when the prompt is on the screen already.
     fn open(&mut self) -> LocalBoxFuture<'_, Result<Chat, String>>;
 
-    /// Carries out a command of the catalogue.
+    /// Carries out a command of the catalogue; output of verbs is `width` columns
+    /// wide. Dropped when the user does not want it any more.
     fn command<'a>(
         &'a mut self,
-        app: &'a mut App,
         conversation: &'a Conversation,
         name: &'static str,
         arguments: String,
+        width: usize,
     ) -> LocalBoxFuture<'a, Outcome>;
+
+    /// The picture on the clipboard, or why there is none.
+    fn clipboard_picture(&mut self) -> LocalBoxFuture<'_, Result<Part, String>>;
+
+    /// Stores that nobody is asked before something is thrown away.
+    fn stop_confirming(&mut self) -> Result<(), String>;
 
     /// Completes a message before it is sent: what it refers to is brought along.
     /// The other half are remarks for the person.
@@ -83,5 +96,5 @@ pub trait Host {
     fn edit(&mut self, draft: &str) -> Result<String, String>;
 
     /// Facts for the status line that change between turns.
-    fn refresh(&mut self, app: &mut App);
+    fn refresh<'a>(&'a mut self, app: &'a mut App) -> LocalBoxFuture<'a, ()>;
 }

@@ -6,6 +6,7 @@
 
 mod app;
 mod editor;
+mod error;
 mod history;
 mod host;
 pub mod markdown;
@@ -17,9 +18,10 @@ mod theme;
 
 pub use app::{App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, Status, ToolLines};
 pub use editor::{Editor, Layout};
+pub use error::ChatError;
 pub use history::History;
 pub use host::{Chat, Host, Incoming, Outcome, Switch, Then};
 pub use paint::{Live, Painter, ansi};
 pub use pick::pick;
-pub use run::run;
+pub use run::{Beginning, run};
 pub use theme::Theme;

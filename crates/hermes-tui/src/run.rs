@@ -1,6 +1,8 @@
 //! The loop: keys, events of the turn and answers of the program go into the
-//! [`App`], its effects go out. Idle, it waits for a key and nothing else.
+//! [`App`], its effects go out. Idle, it waits for a key and nothing else. While
+//! a command of the program runs, keys are taken and the turn goes on.
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -8,10 +10,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt as _;
-use hermes_types::{Content, Interrupt, SessionId, TurnEvent};
+use hermes_types::{Content, Interrupt, Part, SessionId, TurnEvent};
 use ratatui::text::Line;
 
 use crate::app::{App, Effect};
+use crate::error::ChatError;
 use crate::host::{Chat, Host, Incoming, Outcome, Switch, Then};
 use crate::markdown::wrap;
 use crate::paint::Painter;
@@ -30,18 +33,30 @@ fn fitted(lines: &[Line<'static>], width: usize) -> Vec<Line<'static>> {
     lines.iter().flat_map(wrapped).collect()
 }
 
+/// What the chat begins with.
+#[derive(Default)]
+pub struct Beginning {
+    /// Stands above the first prompt.
+    pub greeting: Vec<Line<'static>>,
+    /// Pictures for the first message.
+    pub pictures: Vec<Part>,
+}
+
 /// Runs the chat until the user leaves; returns the session it ended in.
 pub async fn run(
     mut app: App,
     host: &mut dyn Host,
-    greeting: Vec<Line<'static>>,
-    first_message: Option<String>,
-) -> io::Result<Option<SessionId>> {
+    beginning: Beginning,
+) -> Result<Option<SessionId>, ChatError> {
     let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
     app.resize(width.into(), height.into());
     let terminal = RawTerminal::enter()?;
     let mut painter = Painter::new(io::stdout(), width.into());
-    painter.frame(&fitted(&greeting, width.into()), &app.live(Instant::now()))?;
+    for picture in beginning.pictures {
+        app.attach_picture(picture);
+    }
+    let greeting = fitted(&beginning.greeting, width.into());
+    painter.frame(&greeting, &app.live(Instant::now()))?;
     let mut input = EventStream::new();
     let opened = open(&mut app, host, &mut painter, &mut input).await;
     let (chat, deferred) = match opened {
@@ -55,29 +70,37 @@ pub async fn run(
             return Err(error);
         }
     };
-    host.refresh(&mut app);
+    host.refresh(&mut app).await;
+    let kept = app.preferences().redrawn_lines;
     let mut screen = Screen {
         app,
         painter,
         terminal,
+        input,
         chat,
         host,
         leaving: false,
+        broken: false,
         pending: Vec::new(),
+        printed: VecDeque::new(),
+        kept,
     };
-    screen.pending.append(&mut screen.chat.greeting);
-    if let Some(text) = first_message {
-        let effects = screen.app.submit_text(&text, Instant::now());
-        screen.carry_out(effects).await?;
-    }
+    screen.remember(&greeting);
+    let opening = std::mem::take(&mut screen.chat.greeting);
+    screen.pending.extend(fitted(&opening, width.into()));
     screen.carry_out(deferred).await?;
     screen.paint()?;
-    screen.main_loop(input).await?;
+    screen.main_loop().await?;
     screen.paint()?;
     screen.painter.finish()?;
     screen.chat.conversation.interrupt(Interrupt::Shutdown);
     drop(screen.terminal);
-    Ok(screen.chat.conversation.close(Some("cli_close")).await)
+    let last = screen.chat.conversation.session();
+    let session = screen.chat.conversation.close(Some("cli_close")).await;
+    match session {
+        Some(session) if !screen.broken => Ok(Some(session)),
+        _ => Err(ChatError::ConversationBroke { session: last }),
+    }
 }
 
 /// Opens the conversation while keys are taken already. What needs the
@@ -87,14 +110,14 @@ async fn open(
     host: &mut dyn Host,
     painter: &mut Painter<io::Stdout>,
     input: &mut EventStream,
-) -> io::Result<Option<(Chat, Vec<Effect>)>> {
+) -> Result<Option<(Chat, Vec<Effect>)>, ChatError> {
     let mut deferred = Vec::new();
     let mut opening = host.open();
     loop {
         let event = tokio::select! {
             biased;
             opened = &mut opening => {
-                let chat = opened.map_err(io::Error::other)?;
+                let chat = opened.map_err(ChatError::Open)?;
                 return Ok(Some((chat, deferred)));
             }
             event = input.next() => match event {
@@ -131,44 +154,78 @@ struct Screen<'h> {
     app: App,
     painter: Painter<io::Stdout>,
     terminal: RawTerminal,
+    input: EventStream,
     chat: Chat,
     host: &'h mut dyn Host,
     leaving: bool,
+    /// The conversation ended by itself.
+    broken: bool,
     /// Finished lines for the next frame.
     pending: Vec<Line<'static>>,
+    /// The last finished lines, to be drawn again.
+    printed: VecDeque<Line<'static>>,
+    kept: usize,
 }
 
 enum Woken {
     Terminal(Option<io::Result<Event>>),
     Turn(Option<TurnEvent>),
     Incoming(Incoming),
+    Command(Outcome),
     Tick,
     Signal,
 }
 
+/// When the screen was painted last, and whether it is behind.
+struct Frames {
+    painted: Instant,
+    dirty: bool,
+}
+
+impl Frames {
+    fn new() -> Self {
+        Self {
+            painted: Instant::now(),
+            dirty: false,
+        }
+    }
+
+    fn until_next(&self) -> Duration {
+        match self.dirty {
+            true => FRAME.saturating_sub(self.painted.elapsed()),
+            false => TICK,
+        }
+    }
+
+    fn done(&mut self) {
+        self.painted = Instant::now();
+        self.dirty = false;
+    }
+
+    /// Whether what streams in may wait for the next frame.
+    fn may_wait(&mut self) -> bool {
+        self.dirty = true;
+        self.painted.elapsed() < FRAME
+    }
+}
+
 impl Screen<'_> {
-    async fn main_loop(&mut self, mut input: EventStream) -> io::Result<()> {
+    async fn main_loop(&mut self) -> io::Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
-        let mut painted = Instant::now();
-        let mut dirty = false;
+        let mut frames = Frames::new();
         while !self.leaving {
             let animated = self.app.is_animated();
-            let until_tick = if dirty {
-                FRAME.saturating_sub(painted.elapsed())
-            } else {
-                TICK
-            };
             let idle = !self.app.is_working();
             let woken = tokio::select! {
                 biased;
-                event = input.next() => Woken::Terminal(event),
+                event = self.input.next() => Woken::Terminal(event),
                 _ = terminate.recv() => Woken::Signal,
                 _ = hang_up.recv() => Woken::Signal,
                 event = self.chat.events.recv() => Woken::Turn(event),
                 news = self.host.incoming(idle) => Woken::Incoming(news),
-                () = tokio::time::sleep(until_tick), if dirty || animated => Woken::Tick,
+                () = tokio::time::sleep(frames.until_next()), if frames.dirty || animated => Woken::Tick,
             };
             let effects = match woken {
                 Woken::Terminal(Some(Ok(event))) => {
@@ -178,85 +235,122 @@ impl Screen<'_> {
                     self.app.submit_text(&text, Instant::now())
                 }
                 Woken::Incoming(Incoming::Remark(text)) => self.app.remark(&text),
+                Woken::Incoming(Incoming::Text(text)) => self.app.beside(&text),
                 Woken::Terminal(_) | Woken::Signal => {
                     self.leaving = true;
                     Vec::new()
                 }
                 Woken::Turn(Some(event)) => {
-                    let effects = self.turn_events(event);
+                    let (effects, finished) = turn_events(&mut self.app, &mut self.chat, event);
+                    if finished {
+                        self.host.refresh(&mut self.app).await;
+                    }
                     self.carry_out(effects).await?;
-                    dirty = true;
-                    if painted.elapsed() < FRAME {
+                    if frames.may_wait() {
                         continue;
                     }
                     Vec::new()
                 }
                 Woken::Turn(None) => {
                     self.leaving = true;
+                    self.broken = true;
                     Vec::new()
                 }
-                Woken::Tick => Vec::new(),
+                Woken::Tick => {
+                    self.app.tick(Instant::now());
+                    Vec::new()
+                }
+                Woken::Command(_) => Vec::new(),
             };
             self.carry_out(effects).await?;
             self.paint()?;
-            painted = Instant::now();
-            dirty = false;
+            frames.done();
         }
         Ok(())
     }
 
-    /// The event, and what else has arrived meanwhile.
-    fn turn_events(&mut self, first: TurnEvent) -> Vec<Effect> {
-        let now = Instant::now();
-        let mut finished = matches!(first, TurnEvent::Finished { .. });
-        let mut effects = self.app.turn_event(first, now);
-        for _ in 0..BATCH {
-            let Ok(event) = self.chat.events.try_recv() else {
-                break;
-            };
-            finished |= matches!(event, TurnEvent::Finished { .. });
-            effects.extend(self.app.turn_event(event, now));
-        }
-        if finished {
-            self.host.refresh(&mut self.app);
-        }
-        effects
-    }
-
     fn paint(&mut self) -> io::Result<()> {
         let finished = std::mem::take(&mut self.pending);
+        self.remember(&finished);
         self.painter
             .frame(&finished, &self.app.live(Instant::now()))
     }
 
+    fn remember(&mut self, lines: &[Line<'static>]) {
+        let skip = lines.len().saturating_sub(self.kept);
+        self.printed.extend(lines.iter().skip(skip).cloned());
+        let surplus = self.printed.len().saturating_sub(self.kept);
+        self.printed.drain(..surplus);
+    }
+
     async fn carry_out(&mut self, effects: Vec<Effect>) -> io::Result<()> {
-        let mut effects = std::collections::VecDeque::from(effects);
+        let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
-            match effect {
-                Effect::Print(lines) => self.pending.extend(lines),
-                Effect::Send(content) => effects.extend(self.send(content).await),
-                Effect::Interrupt => self.chat.conversation.interrupt(Interrupt::User),
-                Effect::Steer(text) => self.chat.conversation.steer(&text),
+            let more = match effect {
+                Effect::Print(lines) => {
+                    self.pending.extend(lines);
+                    Vec::new()
+                }
+                Effect::Send(content) => self.send(content).await,
+                Effect::Interrupt => {
+                    self.chat.conversation.interrupt(Interrupt::User);
+                    Vec::new()
+                }
+                Effect::Steer(text) => {
+                    self.chat.conversation.steer(&text);
+                    Vec::new()
+                }
                 Effect::Answer(asked) => {
                     self.chat.conversation.answer(asked);
+                    Vec::new()
                 }
-                Effect::Command { name, arguments } => {
-                    self.paint()?;
-                    effects.extend(self.command(name, arguments).await);
+                Effect::Command { name, arguments } => self.command(name, arguments).await?,
+                // Nothing runs any more when it comes here.
+                Effect::CancelCommand => {
+                    self.app.command_cancelled();
+                    Vec::new()
                 }
+                Effect::StopConfirming => match self.host.stop_confirming() {
+                    Ok(()) => Vec::new(),
+                    Err(reason) => self.app.remark(&reason),
+                },
+                Effect::ClipboardPicture => match self.host.clipboard_picture().await {
+                    Ok(part) => {
+                        self.app.attach_picture(part);
+                        Vec::new()
+                    }
+                    Err(reason) => self.app.remark(&reason),
+                },
                 Effect::Copy(text) => {
                     self.painter
                         .raw(&format!("\x1b]52;c;{}\x07", BASE64.encode(text)))?;
-                    effects.extend(self.app.command_done("Copied."));
+                    self.app.command_done("Copied.")
                 }
-                Effect::Bell => self.painter.raw("\x07")?,
-                Effect::ClearScreen => self.painter.clear()?,
+                Effect::Bell => {
+                    self.painter.raw("\x07")?;
+                    Vec::new()
+                }
+                Effect::ClearScreen => {
+                    self.printed.clear();
+                    self.pending.clear();
+                    self.painter.clear()?;
+                    Vec::new()
+                }
+                Effect::Redraw => {
+                    self.painter.clear()?;
+                    let again = std::mem::take(&mut self.printed);
+                    self.pending.splice(0..0, again);
+                    Vec::new()
+                }
                 Effect::OpenEditor(draft) => {
                     self.painter.finish()?;
                     let edited = self.terminal.outside(|| self.host.edit(&draft))?;
                     match edited {
-                        Ok(text) => self.app.draft(text.trim_end_matches('\n')),
-                        Err(reason) => effects.extend(self.app.command_done(&reason)),
+                        Ok(text) => {
+                            self.app.draft(text.trim_end_matches('\n'));
+                            Vec::new()
+                        }
+                        Err(reason) => self.app.command_done(&reason),
                     }
                 }
                 Effect::Suspend => {
@@ -264,8 +358,16 @@ impl Screen<'_> {
                     self.terminal.outside(|| {
                         let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP);
                     })?;
+                    Vec::new()
                 }
-                Effect::Quit => self.leaving = true,
+                Effect::Quit => {
+                    self.leaving = true;
+                    Vec::new()
+                }
+            };
+            // What an effect leads to comes before what came after it.
+            for effect in more.into_iter().rev() {
+                effects.push_front(effect);
             }
         }
         Ok(())
@@ -284,12 +386,82 @@ impl Screen<'_> {
         effects
     }
 
-    async fn command(&mut self, name: &'static str, arguments: String) -> Vec<Effect> {
-        let outcome = self
-            .host
-            .command(&mut self.app, &self.chat.conversation, name, arguments)
-            .await;
-        let effects = match outcome {
+    /// Carries a command out. Meanwhile keys are taken, the turn goes on, and
+    /// Ctrl+C leaves the command alone.
+    async fn command(&mut self, name: &'static str, arguments: String) -> io::Result<Vec<Effect>> {
+        self.paint()?;
+        let width = self.app.page().width;
+        let mut later = Vec::new();
+        let outcome = {
+            let mut running = self
+                .host
+                .command(&self.chat.conversation, name, arguments, width);
+            let mut frames = Frames::new();
+            loop {
+                let woken = tokio::select! {
+                    biased;
+                    outcome = &mut running => Woken::Command(outcome),
+                    event = self.input.next() => Woken::Terminal(event),
+                    Some(event) = self.chat.events.recv() => Woken::Turn(Some(event)),
+                    () = tokio::time::sleep(frames.until_next()) => Woken::Tick,
+                };
+                let effects = match woken {
+                    Woken::Command(outcome) => break Some(outcome),
+                    Woken::Terminal(Some(Ok(event))) => {
+                        terminal_event(&mut self.app, &mut self.painter, event)
+                    }
+                    Woken::Terminal(_) => {
+                        self.leaving = true;
+                        break None;
+                    }
+                    Woken::Turn(Some(event)) => {
+                        // What the event leads to needs the program, which is busy.
+                        let turned = self.app.turn_event(event, Instant::now());
+                        later.extend(without_lines(turned, &mut self.pending));
+                        if frames.may_wait() {
+                            continue;
+                        }
+                        Vec::new()
+                    }
+                    _ => Vec::new(),
+                };
+                let mut cancelled = false;
+                for effect in without_lines(effects, &mut self.pending) {
+                    match effect {
+                        Effect::CancelCommand => cancelled = true,
+                        Effect::Interrupt => self.chat.conversation.interrupt(Interrupt::User),
+                        Effect::Steer(text) => self.chat.conversation.steer(&text),
+                        Effect::Answer(asked) => drop(self.chat.conversation.answer(asked)),
+                        effect => later.push(effect),
+                    }
+                }
+                if cancelled {
+                    break None;
+                }
+                let finished = std::mem::take(&mut self.pending);
+                self.printed.extend(finished.iter().cloned());
+                let surplus = self.printed.len().saturating_sub(self.kept);
+                self.printed.drain(..surplus);
+                self.painter
+                    .frame(&finished, &self.app.live(Instant::now()))?;
+                frames.done();
+            }
+        };
+        let mut effects = match outcome {
+            Some(outcome) => self.came_to(outcome).await,
+            None => {
+                self.app.command_cancelled();
+                Vec::new()
+            }
+        };
+        self.host.refresh(&mut self.app).await;
+        effects.extend(later);
+        effects.extend(self.app.next_in_queue(Instant::now()));
+        Ok(effects)
+    }
+
+    async fn came_to(&mut self, outcome: Outcome) -> Vec<Effect> {
+        match outcome {
             Outcome::Say(text) => self.app.command_done(&text),
             Outcome::Output(text) => self.app.command_output(&text),
             Outcome::Pick(picker) => {
@@ -302,10 +474,12 @@ impl Screen<'_> {
                 Vec::new()
             }
             Outcome::Send(text) => self.app.submit_text(&text, Instant::now()),
+            Outcome::ShowReasoning(show, text) => {
+                self.app.show_reasoning(show);
+                self.app.command_done(&text)
+            }
             Outcome::Quit => vec![Effect::Quit],
-        };
-        self.host.refresh(&mut self.app);
-        effects
+        }
     }
 
     async fn switch(&mut self, switch: Switch) -> Vec<Effect> {
@@ -313,13 +487,19 @@ impl Screen<'_> {
             mut chat,
             ended,
             message,
+            clear,
             then,
         } = switch;
         let greeting = std::mem::take(&mut chat.greeting);
         let old = std::mem::replace(&mut self.chat, chat);
         old.conversation.close(ended).await;
         self.app.conversation_changed();
-        let mut effects = vec![Effect::Print(greeting)];
+        let mut effects = Vec::new();
+        if clear {
+            effects.push(Effect::ClearScreen);
+        }
+        let width = self.app.page().width + 1;
+        effects.push(Effect::Print(fitted(&greeting, width)));
         effects.extend(self.app.command_done(&message));
         match then {
             Then::Nothing => {}
@@ -328,4 +508,31 @@ impl Screen<'_> {
         }
         effects
     }
+}
+
+/// The event and what else has arrived meanwhile; whether the turn is over.
+fn turn_events(app: &mut App, chat: &mut Chat, first: TurnEvent) -> (Vec<Effect>, bool) {
+    let now = Instant::now();
+    let mut finished = matches!(first, TurnEvent::Finished { .. });
+    let mut effects = app.turn_event(first, now);
+    for _ in 0..BATCH {
+        let Ok(event) = chat.events.try_recv() else {
+            break;
+        };
+        finished |= matches!(event, TurnEvent::Finished { .. });
+        effects.extend(app.turn_event(event, now));
+    }
+    (effects, finished)
+}
+
+/// Printed lines go to `lines`, the other effects are returned.
+fn without_lines(effects: Vec<Effect>, lines: &mut Vec<Line<'static>>) -> Vec<Effect> {
+    let mut others = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Print(more) => lines.extend(more),
+            effect => others.push(effect),
+        }
+    }
+    others
 }

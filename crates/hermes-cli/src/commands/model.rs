@@ -102,6 +102,11 @@ pub(crate) async fn choices(
     Ok(models)
 }
 
+/// Whether a conversation could begin.
+pub(crate) fn is_set_up(context: &Context) -> Result<bool, CommandError> {
+    Ok(current(context)?.is_some())
+}
+
 /// The model that a conversation would begin with.
 fn current(context: &Context) -> Result<Option<ListedModel>, CommandError> {
     let selection = Selection::default();

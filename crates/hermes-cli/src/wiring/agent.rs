@@ -119,6 +119,11 @@ impl Wired {
         (self.setup.model.name(), self.setup.model.provider())
     }
 
+    /// The spend limit that is nearest to its end, in words.
+    pub(crate) async fn budget(&self) -> Result<Option<String>, hermes_tools::StateError> {
+        self.setup.spend.nearest().await
+    }
+
     /// Says something to the model in this run only.
     pub(crate) fn tell(&mut self, text: &str) {
         let said = self

@@ -23,6 +23,8 @@ mod profile;
 mod reference;
 mod sandbox;
 mod sessions;
+mod setup;
 mod stage;
 mod status;
 mod support;
+mod tmux;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use hermes_testkit::TestHome;
+use hermes_testkit::model::ModelServer;
 
 /// A user without a Hermes home; nothing of the caller's environment is seen.
 pub(crate) struct Scratch {
@@ -47,6 +48,11 @@ impl Scratch {
     /// Writes a file of the home.
     pub(crate) fn write(&self, relative: &str, content: impl AsRef<[u8]>) {
         self.home.write(relative, content);
+    }
+
+    /// A configuration whose model is `server`'s, followed by `more`.
+    pub(crate) fn config_for(&self, server: &ModelServer, more: &str) {
+        self.home.config_for(server, more);
     }
 
     pub(crate) fn read(&self, relative: &str) -> String {

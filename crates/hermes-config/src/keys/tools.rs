@@ -11,7 +11,7 @@ pub(super) const KEYS: &[Key] = &[
     text("approvals.worker_mode", "deny", "answer when nobody can be asked: workers, and one-shot runs without a terminal").choices(&["deny", "allow", "smart"]).live(),
     flag("approvals.trust_mounts", false, "commands in a container that touch writable directories of the host need no approval").live(),
     flag("approvals.mcp_reload_confirm", true, "ask before MCP servers are loaded again"),
-    flag("approvals.destructive_slash_confirm", true, "ask before a slash command that throws something away"),
+    flag("approvals.destructive_slash_confirm", true, "ask before a slash command that throws something away").live(),
     list("command_allowlist", &[], "command patterns that need no approval").live(),
     flag("security.allow_private_urls", false, "let web tools reach addresses of the local network").env("HERMES_ALLOW_PRIVATE_URLS").live(),
     flag("security.redact_secrets", true, "mask secrets in tool results, logs and screens").bridged("HERMES_REDACT_SECRETS").live(),

@@ -132,6 +132,55 @@ impl StateDb {
         self.read(|connection| load(connection, session, Rows::Active))
     }
 
+    /// What was said last: the newest `exchanges` questions with the answers that
+    /// followed them, oldest first, and how many messages came before. Results of
+    /// tools are neither returned nor read.
+    pub fn last_said(
+        &self,
+        session: &SessionId,
+        exchanges: usize,
+    ) -> Result<(Vec<StoredMessage>, usize), StoreError> {
+        let exchanges = i64::try_from(exchanges).unwrap_or(i64::MAX).max(1);
+        self.read(|connection| {
+            let first: Option<i64> = connection
+                .prepare_cached(
+                    "SELECT min(id) FROM (SELECT id FROM messages WHERE session_id = ?1 \
+                     AND active = 1 AND role = 'user' ORDER BY id DESC LIMIT ?2)",
+                )?
+                .query_row(params![session.as_str(), exchanges], |row| row.get(0))?;
+            let first = first.unwrap_or(0);
+            let mut said = collect(
+                connection,
+                "SELECT * FROM messages WHERE session_id = ?1 AND active = 1 AND id >= ?2 \
+                 AND role IN ('user', 'assistant') ORDER BY id",
+                params![session.as_str(), first],
+            )?;
+            for stored in &mut said {
+                clean(&mut stored.message.content);
+            }
+            let earlier: i64 = connection
+                .prepare_cached(
+                    "SELECT count(*) FROM messages WHERE session_id = ?1 AND active = 1 \
+                     AND id < ?2 AND role IN ('user', 'assistant')",
+                )?
+                .query_row(params![session.as_str(), first], |row| row.get(0))?;
+            Ok((said, usize::try_from(earlier).unwrap_or(0)))
+        })
+    }
+
+    /// How many questions of the user are in the active history.
+    pub fn questions(&self, session: &SessionId) -> Result<usize, StoreError> {
+        self.read(|connection| {
+            let count: i64 = connection
+                .prepare_cached(
+                    "SELECT count(*) FROM messages WHERE session_id = ?1 AND active = 1 \
+                     AND role = 'user'",
+                )?
+                .query_row([session.as_str()], |row| row.get(0))?;
+            Ok(usize::try_from(count).unwrap_or(0))
+        })
+    }
+
     /// Rewound rows too.
     pub fn all_messages(&self, session: &SessionId) -> Result<Vec<StoredMessage>, StoreError> {
         self.read(|connection| load(connection, session, Rows::All))

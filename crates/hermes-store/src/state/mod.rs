@@ -4,6 +4,7 @@
 //! time. Whoever appends through it has the row on disk when the call returns.
 //! The tables are those of Python Hermes 0.16.0; see `schema.sql`.
 
+mod branch;
 mod codec;
 mod compression;
 mod delete;

@@ -2,11 +2,10 @@
 
 use std::time::Instant;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use hermes_agent::slash::{self, By, When};
 
-use super::{App, BusyMode, Effect, ToolLines};
+use super::dialog::Dialog;
+use super::{App, BusyMode, Effect, Queued, ToolLines};
 
 pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> Vec<Effect> {
     let command = match slash::find(name) {
@@ -14,25 +13,40 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         Err(error) => return app.say(&error.to_string()),
     };
     if command.when == When::Idle && app.is_working() {
-        return app.say(&format!(
-            "`/{}` waits until Hermes is done; press Ctrl+C to stop it.",
+        app.queue.push(Queued::Command {
+            name: command.name,
+            arguments: arguments.to_owned(),
+        });
+        app.hint = Some(format!(
+            "/{} follows this turn; Ctrl+C stops it",
             command.name
         ));
+        return Vec::new();
+    }
+    let (arguments, consented) = match command.confirmed {
+        true => without_consent(arguments),
+        false => (arguments.to_owned(), false),
+    };
+    if command.confirmed && app.preferences.confirm && !consented {
+        app.dialogs
+            .push(Dialog::before(command.name, arguments, now));
+        return Vec::new();
     }
     if command.by != By::FrontEnd {
         app.running_command = Some(command.name);
         return vec![Effect::Command {
             name: command.name,
-            arguments: arguments.to_owned(),
+            arguments,
         }];
     }
+    let arguments = arguments.as_str();
     match command.name {
-        "help" => app.say(&help()),
-        "quit" => vec![Effect::Quit],
-        "clear" => vec![Effect::ClearScreen],
+        "help" => app.say(&help(app.preferences.line_feed_sends)),
+        "redraw" => vec![Effect::Redraw],
+        "paste" => vec![Effect::ClipboardPicture],
         "queue" if arguments.is_empty() => app.say("Write what shall be sent: `/queue TEXT`."),
         "queue" if app.is_working() => {
-            app.queue.push(arguments.to_owned());
+            app.queue.push(Queued::Message(arguments.to_owned()));
             Vec::new()
         }
         "queue" => super::keys::submit(app, arguments.to_owned(), now),
@@ -42,12 +56,14 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         "busy" => busy(app, arguments),
         "verbose" => {
             app.preferences.tools = match app.preferences.tools {
-                ToolLines::Off => ToolLines::All,
+                ToolLines::Off => ToolLines::New,
+                ToolLines::New => ToolLines::All,
                 ToolLines::All => ToolLines::Verbose,
                 ToolLines::Verbose => ToolLines::Off,
             };
             let now = match app.preferences.tools {
                 ToolLines::Off => "hidden",
+                ToolLines::New => "one line each, without repetitions",
                 ToolLines::All => "one line each",
                 ToolLines::Verbose => "with their results",
             };
@@ -86,63 +102,39 @@ fn busy(app: &mut App, arguments: &str) -> Vec<Effect> {
     ))
 }
 
-fn attach(app: &mut App, path: &str) -> Vec<Effect> {
-    match read_image(app, path) {
-        Ok(url) => {
-            app.images.push(url);
-            app.hint = Some(format!(
-                "{} picture(s) go with the next message",
-                app.images.len()
-            ));
+fn attach(app: &mut App, text: &str) -> Vec<Effect> {
+    let text = text.trim().trim_matches(['"', '\'']);
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    if text.is_empty() {
+        return app.say("Name the file: `/image PATH`.");
+    }
+    let path = super::attach::resolved(text, app.completer.directory(), app.completer.user_home());
+    match hermes_agent::picture(&path) {
+        Ok(part) => {
+            app.attach_picture(part);
             Vec::new()
         }
         Err(reason) => app.say(&reason),
     }
 }
 
-/// A picture file as a data URL.
-pub(super) fn read_image(app: &App, text: &str) -> Result<String, String> {
-    use std::io::Read as _;
-    const MOST: u64 = 20 << 20;
-    let text = text.trim().trim_matches(['"', '\'']);
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    if text.is_empty() {
-        return Err("Name the file: `/image PATH`.".to_owned());
+/// The arguments without the words that say yes in advance.
+fn without_consent(arguments: &str) -> (String, bool) {
+    if arguments == "now" {
+        return (String::new(), true);
     }
-    let path = match text.strip_prefix("~/") {
-        Some(rest) => app.completer.user_home().join(rest),
-        None => app.completer.directory().join(text),
-    };
-    let kind = image_kind(text)
-        .ok_or_else(|| format!("`{text}` is no picture (png, jpg, gif, webp, bmp)."))?;
-    let file =
-        std::fs::File::open(&path).map_err(|error| format!("cannot read `{text}`: {error}"))?;
-    let mut bytes = Vec::new();
-    file.take(MOST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("cannot read `{text}`: {error}"))?;
-    if bytes.len() as u64 > MOST {
-        return Err(format!("`{text}` has more than {} MiB.", MOST >> 20));
+    let consents = |word: &&str| matches!(*word, "--yes" | "-y");
+    if !arguments.split_whitespace().any(|word| consents(&word)) {
+        return (arguments.to_owned(), false);
     }
-    Ok(format!(
-        "data:image/{kind};base64,{}",
-        BASE64.encode(&bytes)
-    ))
+    let kept: Vec<&str> = arguments
+        .split_whitespace()
+        .filter(|word| !consents(word))
+        .collect();
+    (kept.join(" "), true)
 }
 
-pub(super) fn image_kind(name: &str) -> Option<&'static str> {
-    let (_, extension) = name.rsplit_once('.')?;
-    Some(match extension.to_ascii_lowercase().as_str() {
-        "png" => "png",
-        "jpg" | "jpeg" => "jpeg",
-        "gif" => "gif",
-        "webp" => "webp",
-        "bmp" => "bmp",
-        _ => return None,
-    })
-}
-
-fn help() -> String {
+fn help(line_feed_sends: bool) -> String {
     let mut text =
         String::from("Type a message, or a command:\n\n| command | what it does |\n|---|---|\n");
     for command in slash::CATALOGUE {
@@ -156,10 +148,16 @@ fn help() -> String {
             command.name, command.summary
         ));
     }
-    text.push_str(
-        "\n**Keys**: Enter sends, Alt+Enter or Ctrl+J breaks the line, Tab completes, Up and Down walk the history, \
-         Ctrl+G opens your editor, Ctrl+C stops the turn or clears the input, Ctrl+D leaves. \
-         `@file:PATH` in a message brings the file along.\n",
-    );
+    let breaks = match line_feed_sends {
+        true => "Alt+Enter",
+        false => "Alt+Enter or Ctrl+J",
+    };
+    text.push_str(&format!(
+        "\n**Keys**: Enter sends, {breaks} breaks the line, Tab completes, Up and Down walk the history, \
+         Ctrl+V attaches a picture, Ctrl+G opens your editor, Ctrl+L draws the screen again, \
+         Ctrl+C stops the turn or clears the input, Ctrl+D leaves.\n\n\
+         **In a message**: `@file:PATH`, `@folder:PATH`, `@diff`, `@staged`, `@git:N` and `@url:ADDRESS` bring \
+         something along; a message that begins with the path of a picture attaches it.\n",
+    ));
     text
 }

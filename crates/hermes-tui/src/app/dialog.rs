@@ -2,18 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_types::{Answer, ApprovalChoice, Ask, AskKind, Asked};
+use hermes_types::{Answer, ApprovalChoice, Ask, AskId, AskKind, Asked};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::picker::cut;
 use crate::editor::Editor;
-use crate::markdown::{display_width, wrap};
+use crate::markdown::wrap;
 use crate::theme::Theme;
 
 pub(super) struct Dialog {
-    pub(super) ask: Ask,
-    pub(super) asked_at: Instant,
+    subject: Subject,
+    asked_at: Instant,
+    patience: Duration,
     choices: Vec<Choice>,
     selected: usize,
     /// Open when the answer is typed.
@@ -22,15 +23,50 @@ pub(super) struct Dialog {
     full: bool,
 }
 
+/// Who wants to know.
+enum Subject {
+    /// The running turn.
+    Turn { id: AskId, kind: AskKind },
+    /// We do: whether a command that throws something away is meant.
+    Command {
+        name: &'static str,
+        arguments: String,
+    },
+}
+
+/// What a dialog came to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Decision {
+    Answer(Asked),
+    /// Carry out the command; with `for_good` nobody is asked again.
+    Command {
+        name: &'static str,
+        arguments: String,
+        for_good: bool,
+    },
+    /// Nothing happens.
+    Dropped,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Choice {
     Approve(ApprovalChoice, &'static str),
+    Go(Going, &'static str),
     ShowAll,
     Answer(String),
     Other,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    Once,
+    ForGood,
+    Not,
+}
+
 const LONG_COMMAND: usize = 70;
+/// A question of our own that nobody answers is answered with no.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Dialog {
     pub(super) fn new(ask: Ask, now: Instant) -> Self {
@@ -63,8 +99,12 @@ impl Dialog {
         };
         let field = choices.is_empty().then(Editor::default);
         Self {
-            ask,
+            subject: Subject::Turn {
+                id: ask.id,
+                kind: ask.kind,
+            },
             asked_at: now,
+            patience: Duration::from_secs(ask.timeout_seconds),
             choices,
             selected: 0,
             field,
@@ -72,8 +112,46 @@ impl Dialog {
         }
     }
 
+    /// Asks before a command is carried out that throws something away.
+    pub(super) fn before(name: &'static str, arguments: String, now: Instant) -> Self {
+        Self {
+            subject: Subject::Command { name, arguments },
+            asked_at: now,
+            patience: PATIENCE,
+            choices: vec![
+                Choice::Go(Going::Once, "Yes"),
+                Choice::Go(Going::ForGood, "Yes, and do not ask again"),
+                Choice::Go(Going::Not, "No"),
+            ],
+            selected: 0,
+            field: None,
+            full: false,
+        }
+    }
+
+    /// Whether it belongs to the turn, and to this question of it.
+    pub(super) fn is_about(&self, asked: AskId) -> bool {
+        matches!(self.subject, Subject::Turn { id, .. } if id == asked)
+    }
+
+    pub(super) fn is_of_turn(&self) -> bool {
+        matches!(self.subject, Subject::Turn { .. })
+    }
+
+    /// Whether a question of our own has waited too long. The turn watches over
+    /// its own.
+    pub(super) fn is_stale(&self, now: Instant) -> bool {
+        !self.is_of_turn() && now.duration_since(self.asked_at) >= self.patience
+    }
+
     pub(super) fn is_secret(&self) -> bool {
-        matches!(self.ask.kind, AskKind::Sudo { .. } | AskKind::Secret { .. })
+        matches!(
+            self.subject,
+            Subject::Turn {
+                kind: AskKind::Sudo { .. } | AskKind::Secret { .. },
+                ..
+            }
+        )
     }
 
     pub(super) fn up(&mut self) {
@@ -85,7 +163,7 @@ impl Dialog {
     }
 
     /// A digit chooses directly; `0` is the tenth.
-    pub(super) fn digit(&mut self, digit: usize) -> Option<Asked> {
+    pub(super) fn digit(&mut self, digit: usize) -> Option<Decision> {
         let index = if digit == 0 { 9 } else { digit - 1 };
         if self.field.is_some() || index >= self.choices.len() {
             return None;
@@ -94,8 +172,8 @@ impl Dialog {
         self.confirm()
     }
 
-    /// The answer, unless the choice only opens something.
-    pub(super) fn confirm(&mut self) -> Option<Asked> {
+    /// The decision, unless the choice only opens something.
+    pub(super) fn confirm(&mut self) -> Option<Decision> {
         if let Some(field) = &mut self.field {
             let text = field.take();
             return Some(self.with(Answer::Text { text }));
@@ -103,6 +181,7 @@ impl Dialog {
         match self.choices.get(self.selected)?.clone() {
             Choice::Approve(choice, _) => Some(self.with(Answer::Approval { choice })),
             Choice::Answer(text) => Some(self.with(Answer::Text { text })),
+            Choice::Go(going, _) => Some(self.going(going)),
             Choice::ShowAll => {
                 self.full = true;
                 self.choices.retain(|choice| *choice != Choice::ShowAll);
@@ -117,25 +196,42 @@ impl Dialog {
     }
 
     /// What leaving the dialog means.
-    pub(super) fn cancel(&self) -> Asked {
-        self.with(match self.ask.kind {
-            AskKind::Approval { .. } => Answer::Approval {
+    pub(super) fn cancel(&self) -> Decision {
+        self.with(match self.subject {
+            Subject::Turn {
+                kind: AskKind::Approval { .. },
+                ..
+            } => Answer::Approval {
                 choice: ApprovalChoice::Deny,
             },
             _ => Answer::None,
         })
     }
 
-    fn with(&self, answer: Answer) -> Asked {
-        Asked {
-            id: self.ask.id,
-            answer,
+    fn with(&self, answer: Answer) -> Decision {
+        match self.subject {
+            Subject::Turn { id, .. } => Decision::Answer(Asked { id, answer }),
+            Subject::Command { .. } => Decision::Dropped,
+        }
+    }
+
+    fn going(&self, going: Going) -> Decision {
+        match &self.subject {
+            Subject::Command { name, arguments } if going != Going::Not => Decision::Command {
+                name,
+                arguments: arguments.clone(),
+                for_good: going == Going::ForGood,
+            },
+            _ => Decision::Dropped,
         }
     }
 
     /// The sign in front of the input while this is open.
     pub(super) fn sign(&self) -> &'static str {
-        match (&self.ask.kind, &self.field) {
+        let Subject::Turn { kind, .. } = &self.subject else {
+            return "⚠";
+        };
+        match (kind, &self.field) {
             (AskKind::Approval { .. }, _) => "⚠",
             (AskKind::Clarify { .. }, None) => "?",
             (AskKind::Clarify { .. }, Some(_)) => "✎",
@@ -144,40 +240,68 @@ impl Dialog {
         }
     }
 
+    /// Title, body, and why it is asked.
+    fn texts(&self) -> (&'static str, String, Option<String>) {
+        match &self.subject {
+            Subject::Command { name, .. } => {
+                let loss = match *name {
+                    "undo" => "Your last messages and their answers leave the conversation.",
+                    _ => "This session ends here. It is kept: `/resume` goes on with it.",
+                };
+                ("Really?", format!("/{name}"), Some(loss.to_owned()))
+            }
+            Subject::Turn { kind, .. } => match kind {
+                AskKind::Approval {
+                    command, reason, ..
+                } => (
+                    "May this command run?",
+                    command.clone(),
+                    Some(reason.clone()),
+                ),
+                AskKind::Clarify { question, .. } => ("Hermes asks", question.clone(), None),
+                AskKind::Sudo { command } => (
+                    "sudo needs your password",
+                    command.clone(),
+                    Some("Enter alone goes on without it.".to_owned()),
+                ),
+                AskKind::Secret { name, prompt } => (
+                    "A secret is needed; it goes to .env",
+                    format!("{name}: {prompt}"),
+                    None,
+                ),
+            },
+        }
+    }
+
+    fn is_approval(&self) -> bool {
+        matches!(
+            self.subject,
+            Subject::Turn {
+                kind: AskKind::Approval { .. },
+                ..
+            }
+        )
+    }
+
+    /// The lines, and on which of them the choice is that Enter takes.
     pub(super) fn lines(
         &self,
         width: usize,
         height: usize,
         theme: Theme,
         now: Instant,
-    ) -> Vec<Line<'static>> {
-        let left = Duration::from_secs(self.ask.timeout_seconds)
+    ) -> (Vec<Line<'static>>, usize) {
+        let left = self
+            .patience
             .saturating_sub(now.duration_since(self.asked_at));
-        let (title, body, reason) = match &self.ask.kind {
-            AskKind::Approval {
-                command, reason, ..
-            } => (
-                "May this command run?",
-                command.clone(),
-                Some(reason.clone()),
-            ),
-            AskKind::Clarify { question, .. } => ("Hermes asks", question.clone(), None),
-            AskKind::Sudo { command } => (
-                "sudo needs your password (Enter alone goes on without)",
-                command.clone(),
-                None,
-            ),
-            AskKind::Secret { name, prompt } => (
-                "A secret is needed; it goes to .env",
-                format!("{name}: {prompt}"),
-                None,
-            ),
-        };
-        let mut lines = vec![Line::from(vec![
-            Span::styled(format!("{} {title} ", self.sign()), theme.warning),
+        let (title, body, reason) = self.texts();
+        let heading = [
+            Span::styled(format!("{title} "), theme.warning),
             Span::styled(format!("({} s)", left.as_secs()), theme.dim),
-        ])];
-        let body = if self.full || !matches!(self.ask.kind, AskKind::Approval { .. }) {
+        ];
+        let sign = [Span::styled(format!("{} ", self.sign()), theme.warning)];
+        let mut lines = wrap(&heading, width.max(8), &sign, &[Span::raw("  ")]);
+        let body = if self.full || !self.is_approval() {
             body
         } else {
             cut(
@@ -202,10 +326,11 @@ impl Dialog {
             );
             lines.extend(wrapped.into_iter().take(room));
         }
+        let mut at = lines.len();
         if self.field.is_none() {
             for (index, choice) in self.choices.iter().enumerate() {
                 let text = match choice {
-                    Choice::Approve(_, text) => (*text).to_owned(),
+                    Choice::Approve(_, text) | Choice::Go(_, text) => (*text).to_owned(),
                     Choice::ShowAll => "Show full command".to_owned(),
                     Choice::Answer(text) => text.clone(),
                     Choice::Other => "Other (type your answer)".to_owned(),
@@ -214,13 +339,15 @@ impl Dialog {
                 let style = if chosen { theme.selected } else { Style::new() };
                 let mark = if chosen { "❯" } else { " " };
                 let text = cut(&text, width.saturating_sub(8));
-                debug_assert!(display_width(&text) <= width);
+                if chosen {
+                    at = lines.len();
+                }
                 lines.push(Line::from(vec![
                     Span::raw(format!("  {mark} {}. ", index + 1)),
                     Span::styled(text, style),
                 ]));
             }
         }
-        lines
+        (lines, at)
     }
 }

@@ -8,8 +8,9 @@ use hermes_types::{Content, Part};
 use ratatui::text::{Line, Span};
 
 use super::completion::Menu;
+use super::dialog::Decision;
 use super::turn::TurnView;
-use super::{App, BusyMode, Effect, commands};
+use super::{App, BusyMode, Effect, Queued, attach, commands};
 use crate::editor::Editor;
 
 /// A second Ctrl+C within this time leaves at once.
@@ -22,54 +23,110 @@ impl App {
         }
         self.hint = None;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        if control && matches!(key.code, KeyCode::Char('c' | 'q')) {
-            return cancel(self, key.code == KeyCode::Char('c'), now);
-        }
-        if !self.dialogs.is_empty() {
-            return dialog_key(self, key);
-        }
-        if self.picker.is_some() {
-            return picker_key(self, key);
-        }
-        input_key(self, key, now)
+        let mut effects = if control && matches!(key.code, KeyCode::Char('c' | 'q')) {
+            cancel(self, key.code == KeyCode::Char('c'), now)
+        } else if !self.dialogs.is_empty() {
+            dialog_key(self, key)
+        } else if self.picker.is_some() {
+            picker_key(self, key)
+        } else {
+            input_key(self, key, now)
+        };
+        effects.extend(self.next_in_queue(now));
+        effects
     }
 
     pub fn paste(&mut self, text: &str) -> Vec<Effect> {
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let text = cleaned(text);
         if let Some(dialog) = self.dialogs.first_mut() {
             if let Some(field) = &mut dialog.field {
                 field.insert(text.trim_end_matches('\n'));
             }
             return Vec::new();
         }
+        if let Some(picker) = &mut self.picker {
+            picker.typed(|filter| filter.insert(text.trim_end_matches('\n')));
+            return Vec::new();
+        }
+        // Terminals hand over nothing when the clipboard holds a picture.
+        if text.is_empty() {
+            return vec![Effect::ClipboardPicture];
+        }
         let lines = text.matches('\n').count();
         let fold = self.preferences.fold_lines > 0 && lines >= self.preferences.fold_lines
             || self.preferences.fold_chars > 0 && text.len() >= self.preferences.fold_chars;
-        if fold && !self.editor.text().starts_with('/') {
-            self.pastes.push(text);
-            let number = self.pastes.len();
-            self.editor
-                .insert(&format!("[Pasted text #{number}: {} lines]", lines + 1));
+        let folded = if fold && !self.editor.text().starts_with('/') {
+            self.pastes.fold(&text)
         } else {
-            self.editor.insert(&text);
-        }
+            None
+        };
+        self.editor.insert(folded.as_deref().unwrap_or(&text));
         self.menu = None;
         Vec::new()
     }
+
+    /// A picture for the next message.
+    pub fn attach_picture(&mut self, part: Part) {
+        self.running_command = None;
+        self.images.push(part);
+        self.hint = Some(match self.images.len() {
+            1 => "a picture goes with the next message".to_owned(),
+            count => format!("{count} pictures go with the next message"),
+        });
+    }
+
+    /// What waited for the turn or the command before, when nothing is in its way.
+    pub fn next_in_queue(&mut self, now: Instant) -> Vec<Effect> {
+        let busy = self.is_working()
+            || self.running_command.is_some()
+            || self.picker.is_some()
+            || !self.dialogs.is_empty();
+        if busy || self.queue.is_empty() {
+            return Vec::new();
+        }
+        if let Queued::Command { name, arguments } = &self.queue[0] {
+            let (name, arguments) = (*name, arguments.clone());
+            self.queue.remove(0);
+            return commands::run(self, name, &arguments, now);
+        }
+        // Messages in a row are one message.
+        let mut texts = Vec::new();
+        while let Some(Queued::Message(_)) = self.queue.first() {
+            if let Queued::Message(text) = self.queue.remove(0) {
+                texts.push(text);
+            }
+        }
+        send(self, texts.join("\n"), now)
+    }
+}
+
+/// What terminals leak into pastes is taken out: their own marks, and control
+/// characters that no text needs.
+fn cleaned(text: &str) -> String {
+    text.replace("\r\n", "\n")
+        .replace('\r', "\n")
+        .replace("\x1b[200~", "")
+        .replace("\x1b[201~", "")
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
 }
 
 fn cancel(app: &mut App, may_force: bool, now: Instant) -> Vec<Effect> {
     if !app.dialogs.is_empty() {
         let dialog = app.dialogs.remove(0);
-        return vec![Effect::Answer(dialog.cancel())];
+        return decided(app, dialog.cancel());
     }
     if app.picker.take().is_some() || app.menu.take().is_some() {
         return Vec::new();
     }
+    if app.running_command.is_some() {
+        return vec![Effect::CancelCommand];
+    }
+    let again = app
+        .last_interrupt
+        .is_some_and(|last| now.duration_since(last) < IMPATIENCE);
     if let Some(turn) = &mut app.turn {
-        let again = app
-            .last_interrupt
-            .is_some_and(|last| now.duration_since(last) < IMPATIENCE);
         if again && may_force {
             return vec![Effect::Quit];
         }
@@ -81,16 +138,48 @@ fn cancel(app: &mut App, may_force: bool, now: Instant) -> Vec<Effect> {
     if !app.editor.is_empty() || !app.images.is_empty() {
         app.editor.take();
         app.images.clear();
+        app.last_interrupt = None;
         return Vec::new();
     }
-    vec![Effect::Quit]
+    if again {
+        return vec![Effect::Quit];
+    }
+    // One press too many after a turn must not end the conversation.
+    app.last_interrupt = Some(now);
+    app.hint = Some("Ctrl+C again leaves".to_owned());
+    Vec::new()
+}
+
+/// Carries on with what a dialog came to.
+pub(super) fn decided(app: &mut App, decision: Decision) -> Vec<Effect> {
+    match decision {
+        Decision::Answer(asked) => vec![Effect::Answer(asked)],
+        Decision::Dropped => {
+            app.hint = Some("nothing was done".to_owned());
+            Vec::new()
+        }
+        Decision::Command {
+            name,
+            arguments,
+            for_good,
+        } => {
+            let mut effects = Vec::new();
+            if for_good {
+                app.preferences.confirm = false;
+                effects.push(Effect::StopConfirming);
+            }
+            app.running_command = Some(name);
+            effects.push(Effect::Command { name, arguments });
+            effects
+        }
+    }
 }
 
 fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
     let Some(dialog) = app.dialogs.first_mut() else {
         return Vec::new();
     };
-    let asked = match key.code {
+    let decision = match key.code {
         KeyCode::Enter => dialog.confirm(),
         KeyCode::Esc => Some(dialog.cancel()),
         KeyCode::Up if dialog.field.is_none() => {
@@ -111,10 +200,10 @@ fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
             None
         }
     };
-    match asked {
-        Some(asked) => {
+    match decision {
+        Some(decision) => {
             app.dialogs.remove(0);
-            vec![Effect::Answer(asked)]
+            decided(app, decision)
         }
         None => Vec::new(),
     }
@@ -153,8 +242,14 @@ fn input_key(app: &mut App, key: KeyEvent, now: Instant) -> Vec<Effect> {
         KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => {
             app.editor.insert("\n")
         }
-        KeyCode::Char('j') if control => app.editor.insert("\n"),
-        KeyCode::Enter => {
+        KeyCode::Char('j') if control && !app.preferences.line_feed_sends => {
+            app.editor.insert("\n");
+        }
+        KeyCode::Enter | KeyCode::Char('j') if key.code == KeyCode::Enter || control => {
+            if let Some(name) = app.running_command {
+                app.hint = Some(format!("/{name} is still running; Ctrl+C ends it"));
+                return Vec::new();
+            }
             // Enter on a menu entry that is not written out yet takes it first.
             if let Some(menu) = app.menu.take()
                 && app.editor.text().starts_with('/')
@@ -172,10 +267,11 @@ fn input_key(app: &mut App, key: KeyEvent, now: Instant) -> Vec<Effect> {
             return vec![Effect::Quit];
         }
         KeyCode::Char('g') if control || alt => {
-            let draft = unfold(app, app.editor.text());
+            let draft = app.pastes.unfold(app.editor.text());
             return vec![Effect::OpenEditor(draft)];
         }
-        KeyCode::Char('l') if control => return vec![Effect::ClearScreen],
+        KeyCode::Char('v') if control || alt => return vec![Effect::ClipboardPicture],
+        KeyCode::Char('l') if control => return vec![Effect::Redraw],
         KeyCode::Char('z') if control => return vec![Effect::Suspend],
         KeyCode::Esc => app.menu = None,
         KeyCode::Tab => {
@@ -293,14 +389,15 @@ pub(super) fn submit(app: &mut App, text: String, now: Instant) -> Vec<Effect> {
 
 /// A message: no command, nothing for the history.
 pub(super) fn send(app: &mut App, shown: String, now: Instant) -> Vec<Effect> {
-    let message = unfold(app, &shown);
+    let message = app.pastes.unfold(&shown);
     if app.is_working() {
         return while_working(app, message);
     }
     let mut effects = vec![Effect::Print(echo(app, &shown))];
-    effects.push(Effect::Send(content(app, message)));
-    app.pastes.clear();
-    app.turn = Some(TurnView::new(app.page(), now));
+    let (content, complaint) = content(app, message);
+    effects.extend(complaint.into_iter().flat_map(|text| app.remark(&text)));
+    effects.push(Effect::Send(content));
+    app.turn = Some(TurnView::new(app, now));
     effects
 }
 
@@ -311,7 +408,7 @@ fn while_working(app: &mut App, message: String) -> Vec<Effect> {
             vec![Effect::Steer(message)]
         }
         BusyMode::Interrupt => {
-            app.queue.push(message);
+            app.queue.push(Queued::Message(message));
             if let Some(turn) = &mut app.turn {
                 turn.interrupted = true;
             }
@@ -319,64 +416,83 @@ fn while_working(app: &mut App, message: String) -> Vec<Effect> {
             vec![Effect::Interrupt]
         }
         BusyMode::Queue | BusyMode::Steer => {
-            app.queue.push(message);
-            app.hint = Some(format!("{} waiting", app.queue.len()));
+            app.queue.push(Queued::Message(message));
             Vec::new()
         }
     }
 }
 
-/// Puts folded pastes back in full.
-fn unfold(app: &App, text: &str) -> String {
-    let mut out = text.to_owned();
-    for (index, paste) in app.pastes.iter().enumerate() {
-        let lines = paste.matches('\n').count() + 1;
-        out = out.replace(
-            &format!("[Pasted text #{}: {lines} lines]", index + 1),
-            paste,
-        );
-    }
-    out
-}
-
-/// Text and pictures; a message that is the path of a picture attaches it.
-fn content(app: &mut App, mut text: String) -> Content {
-    let path = text.trim().trim_matches(['"', '\'']);
-    if !path.contains('\n')
-        && commands::image_kind(path).is_some()
-        && let Ok(url) = commands::read_image(app, path)
-    {
-        app.images.push(url);
-        text = "See the attached picture.".to_owned();
+/// Text and pictures. A message that begins with the path of a file brings it
+/// along: a picture as a picture, anything else by its name.
+fn content(app: &mut App, mut text: String) -> (Content, Option<String>) {
+    let mut complaint = None;
+    let here = (app.completer.directory(), app.completer.user_home());
+    if let Some((path, rest)) = attach::leading_file(&text, here) {
+        if attach::is_picture(&path) {
+            match hermes_agent::picture(&path) {
+                Ok(part) => {
+                    app.images.push(part);
+                    text = match rest {
+                        "" => "See the attached picture.".to_owned(),
+                        rest => rest.to_owned(),
+                    };
+                }
+                Err(reason) => complaint = Some(reason),
+            }
+        } else {
+            text = format!("[User attached file: {}]\n{rest}", path.display());
+        }
     }
     if app.images.is_empty() {
-        return Content::Text(text);
+        return (Content::Text(text), complaint);
     }
     let mut parts = vec![Part::Text { text }];
-    parts.extend(app.images.drain(..).map(|url| Part::Image { url }));
-    Content::Parts(parts)
+    parts.append(&mut app.images);
+    (Content::Parts(parts), complaint)
 }
 
+/// The message as it stays on the screen: long ones without their middle.
 fn echo(app: &App, text: &str) -> Vec<Line<'static>> {
     let theme = app.preferences.theme;
-    let mut lines = Vec::new();
     let all: Vec<&str> = text.lines().collect();
-    for (index, line) in all.iter().enumerate().take(12) {
-        let sign = if index == 0 { "❯ " } else { "  " };
-        let spans = [Span::styled((*line).to_owned(), theme.user)];
-        let rest = [Span::raw("  ")];
+    let (first, last) = app.preferences.preview_lines;
+    let hidden = all.len().saturating_sub(first.max(1) + last);
+    let sign = match app.preferences.timestamps {
+        true => format!("❯ {} ", chrono::Local::now().format("%H:%M")),
+        false => "❯ ".to_owned(),
+    };
+    let margin = " ".repeat(crate::markdown::display_width(&sign));
+    let mut lines = Vec::new();
+    for (index, line) in all.iter().enumerate() {
+        // One line less would only be replaced by a line that says so.
+        if hidden > 1 && (first.max(1)..first.max(1) + hidden).contains(&index) {
+            if index == first.max(1) {
+                lines.push(Line::styled(
+                    format!("{margin}… {hidden} more lines"),
+                    theme.dim,
+                ));
+            }
+            continue;
+        }
+        let lead = if index == 0 {
+            sign.clone()
+        } else {
+            margin.clone()
+        };
         lines.extend(crate::markdown::wrap(
-            &spans,
+            &[Span::styled((*line).to_owned(), theme.user)],
             app.width.max(8),
-            &[Span::styled(sign, theme.dim)],
-            &rest,
+            &[Span::styled(lead, theme.dim)],
+            &[Span::raw(margin.clone())],
         ));
     }
-    if all.len() > 12 {
-        lines.push(Line::styled(
-            format!("  … {} more lines", all.len() - 12),
+    match app.images.len() {
+        0 => {}
+        1 => lines.push(Line::styled(format!("{margin}(with a picture)"), theme.dim)),
+        count => lines.push(Line::styled(
+            format!("{margin}(with {count} pictures)"),
             theme.dim,
-        ));
+        )),
     }
     lines.push(Line::default());
     lines

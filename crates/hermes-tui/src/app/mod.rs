@@ -2,6 +2,7 @@
 //! go in, effects come out, and [`App::live`] says what stands at the bottom of
 //! the screen. Time is handed in, so every state can be tested.
 
+mod attach;
 mod commands;
 mod completion;
 mod dialog;
@@ -11,9 +12,10 @@ mod status;
 mod turn;
 mod view;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
-use hermes_types::{Asked, Content, TurnEvent};
+use hermes_types::{Asked, Content, Part, TurnEvent};
 use ratatui::text::Line;
 
 pub use completion::Completer;
@@ -24,6 +26,7 @@ use crate::editor::Editor;
 use crate::history::History;
 use crate::markdown::{Highlighter, Page};
 use crate::theme::Theme;
+use attach::Pastes;
 use completion::Menu;
 use dialog::Dialog;
 use turn::TurnView;
@@ -59,6 +62,8 @@ impl BusyMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolLines {
     Off,
+    /// All but repetitions of the tool before.
+    New,
     All,
     Verbose,
 }
@@ -77,8 +82,17 @@ pub enum Effect {
         name: &'static str,
         arguments: String,
     },
+    /// The command that runs is not wanted any more.
+    CancelCommand,
+    /// Store that nobody is asked any more before something is thrown away.
+    StopConfirming,
+    /// Attach what is on the clipboard, if it is a picture.
+    ClipboardPicture,
     Copy(String),
     Bell,
+    /// Empty the screen and put the last lines on it again.
+    Redraw,
+    /// Empty the screen.
     ClearScreen,
     /// Edit the draft in the user's editor.
     OpenEditor(String),
@@ -100,6 +114,23 @@ pub struct Preferences {
     /// Pastes of at least this many lines are folded into one word; 0 never.
     pub fold_lines: usize,
     pub fold_chars: usize,
+    /// Where folded pastes are kept; `None` folds nothing.
+    pub paste_directory: Option<PathBuf>,
+    /// Whether a line feed (Ctrl+J) sends; else it breaks the line.
+    pub line_feed_sends: bool,
+    /// Whether to ask before a command that throws something away.
+    pub confirm: bool,
+    /// First and last lines of a long message that stay on the screen.
+    pub preview_lines: (usize, usize),
+    /// Characters of a call's arguments that are shown; 0 as many as fit.
+    pub tool_preview: usize,
+    pub show_diffs: bool,
+    /// Answers as they were written, without any rendering.
+    pub raw_answers: bool,
+    pub show_cost: bool,
+    pub timestamps: bool,
+    /// Printed lines that are kept to be drawn again.
+    pub redrawn_lines: usize,
 }
 
 impl Default for Preferences {
@@ -114,8 +145,28 @@ impl Default for Preferences {
             profile: String::new(),
             fold_lines: 5,
             fold_chars: 2_000,
+            paste_directory: None,
+            line_feed_sends: false,
+            confirm: true,
+            preview_lines: (2, 2),
+            tool_preview: 0,
+            show_diffs: true,
+            raw_answers: false,
+            show_cost: false,
+            timestamps: false,
+            redrawn_lines: 200,
         }
     }
+}
+
+/// What waits for the running turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Queued {
+    Message(String),
+    Command {
+        name: &'static str,
+        arguments: String,
+    },
 }
 
 pub struct App {
@@ -130,13 +181,13 @@ pub struct App {
     picker: Option<Picker>,
     dialogs: Vec<Dialog>,
     turn: Option<TurnView>,
-    /// Messages that wait for the running turn.
-    queue: Vec<String>,
-    /// Typed while a command of the program runs.
+    queue: Vec<Queued>,
+    /// The command that the program carries out just now.
     running_command: Option<&'static str>,
     status: Status,
-    pastes: Vec<String>,
-    images: Vec<String>,
+    pastes: Pastes,
+    /// Pictures for the next message.
+    images: Vec<Part>,
     last_answer: String,
     last_interrupt: Option<Instant>,
     hint: Option<String>,
@@ -149,6 +200,7 @@ impl App {
         completer: Box<dyn Completer>,
         status: Status,
     ) -> Self {
+        let pastes = Pastes::in_directory(preferences.paste_directory.clone());
         Self {
             preferences,
             width: 80,
@@ -164,7 +216,7 @@ impl App {
             queue: Vec::new(),
             running_command: None,
             status,
-            pastes: Vec::new(),
+            pastes,
             images: Vec::new(),
             last_answer: String::new(),
             last_interrupt: None,
@@ -185,8 +237,21 @@ impl App {
         self.turn.is_some() || self.running_command.is_some() || !self.dialogs.is_empty()
     }
 
+    /// Time passes: questions of our own that nobody answers are dropped.
+    pub fn tick(&mut self, now: Instant) {
+        self.dialogs.retain(|dialog| !dialog.is_stale(now));
+    }
+
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
+    }
+
+    pub fn preferences(&self) -> &Preferences {
+        &self.preferences
+    }
+
+    pub fn show_reasoning(&mut self, show: bool) {
+        self.preferences.show_reasoning = show;
     }
 
     pub fn status_mut(&mut self) -> &mut Status {
@@ -243,6 +308,13 @@ impl App {
         keys::send(self, text.trim().to_owned(), now)
     }
 
+    /// The command that ran was given up.
+    pub fn command_cancelled(&mut self) {
+        if let Some(name) = self.running_command.take() {
+            self.hint = Some(format!("/{name} was left"));
+        }
+    }
+
     /// Something that people should know, beside the conversation.
     pub fn remark(&mut self, text: &str) -> Vec<Effect> {
         let theme = self.preferences.theme;
@@ -257,6 +329,11 @@ impl App {
         ))]
     }
 
+    /// Something that was asked for beside the conversation, as markdown.
+    pub fn beside(&mut self, text: &str) -> Vec<Effect> {
+        self.say(text)
+    }
+
     /// The turn that was begun never reached the conversation.
     pub fn turn_lost(&mut self) {
         self.turn = None;
@@ -265,11 +342,10 @@ impl App {
     /// Another conversation took over: nothing of the one before is shown as open.
     pub fn conversation_changed(&mut self) {
         self.turn = None;
-        self.queue.clear();
         self.dialogs.clear();
         self.last_answer.clear();
         self.status.context_used = 0;
-        self.status.cost = hermes_types::Cost::default();
+        self.status.new_session();
     }
 
     fn say(&self, text: &str) -> Vec<Effect> {

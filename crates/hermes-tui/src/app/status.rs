@@ -16,7 +16,10 @@ pub struct Status {
     pub sandbox: String,
     pub context_used: u64,
     pub context_window: u64,
+    /// What the session cost, the running turn included.
     pub cost: Cost,
+    /// What the turns before the running one cost.
+    before: Cost,
     /// The limit that binds first, as text: `$0.40 of $1.00 today`.
     pub budget: Option<String>,
     pub processes: usize,
@@ -37,11 +40,27 @@ impl Status {
             context_used: 0,
             context_window: 0,
             cost: Cost::default(),
+            before: Cost::default(),
             budget: None,
             processes: 0,
             yolo: false,
             session_started: Instant::now(),
         }
+    }
+
+    /// The running turn cost this so far.
+    pub(super) fn turn_cost(&mut self, turn: Cost) {
+        self.cost = sum(self.before, turn);
+    }
+
+    pub(super) fn turn_done(&mut self, turn: Cost) {
+        self.before = sum(self.before, turn);
+        self.cost = self.before;
+    }
+
+    pub(super) fn new_session(&mut self) {
+        self.before = Cost::default();
+        self.cost = Cost::default();
     }
 
     /// As many facts as fit, the first ones being the most important; never wraps.
@@ -113,6 +132,20 @@ impl Status {
             ),
             (spent, None) => spent,
         }
+    }
+}
+
+/// A sum is only as certain as its least certain part.
+fn sum(one: Cost, other: Cost) -> Cost {
+    let status = match (one, other) {
+        (one, other) if one == Cost::default() => other.status,
+        (one, other) if other == Cost::default() => one.status,
+        (one, other) if one.status == other.status => one.status,
+        _ => CostStatus::Estimated,
+    };
+    Cost {
+        usd: one.usd + other.usd,
+        status,
     }
 }
 

@@ -40,9 +40,13 @@ struct Table {
 
 impl Table {
     fn new() -> Self {
+        Self::with(Preferences::default())
+    }
+
+    fn with(preferences: Preferences) -> Self {
         let preferences = Preferences {
             theme: Theme::plain(),
-            ..Preferences::default()
+            ..preferences
         };
         let status = Status::new("demo", "~/project", "local");
         let app = App::new(preferences, History::default(), Box::new(Words), status);
@@ -322,6 +326,12 @@ fn control_c_stops_clears_and_leaves_in_that_order() {
     let mut t = Table::new();
     t.type_text("draft");
     t.control('c');
+    assert_eq!((t.app.editor.text(), &t.effects[..]), ("", &[][..]));
+    // A second press is only meant when it comes soon.
+    t.control('c');
+    assert_snapshot!("about to leave", t.screen());
+    t.now += Duration::from_secs(3);
+    t.control('c');
     assert_eq!(t.effects, []);
     t.control('c');
     assert_eq!(t.effects, [Effect::Quit]);
@@ -329,12 +339,290 @@ fn control_c_stops_clears_and_leaves_in_that_order() {
 
 #[test]
 fn long_pastes_are_folded_and_sent_whole() {
-    let mut t = Table::new();
+    let directory = tempfile::tempdir().unwrap();
+    let mut t = Table::with(Preferences {
+        paste_directory: Some(directory.path().to_owned()),
+        ..Preferences::default()
+    });
     let text = "line\n".repeat(8000);
     t.app.paste(&text);
-    assert_snapshot!("folded paste", t.screen());
+    assert!(
+        t.app
+            .editor
+            .text()
+            .starts_with("[Pasted text #1: 8001 lines → ")
+    );
     t.key(KeyCode::Enter);
-    assert_eq!(t.effects, [Effect::Send(Content::Text(text))]);
+    assert_eq!(t.effects, [Effect::Send(Content::Text(text.clone()))]);
+    assert_eq!(t.printed.trim_end().lines().count(), 1, "{}", t.printed);
+    // Commands get their text as it is, and where nothing can be kept nothing is folded.
+    t.type_text("/queue ");
+    t.app.paste(&text);
+    assert!(t.app.editor.text().starts_with("/queue line\nline"));
+    let mut t = Table::new();
+    t.app.paste(&text);
+    assert_eq!(t.app.editor.text(), text);
+}
+
+#[test]
+fn what_terminals_leak_into_a_paste_is_taken_out() {
+    let mut t = Table::new();
+    t.app.paste("\x1b[200~one\r\ntwo\rthree\x07\x1b[201~");
+    assert_eq!(t.app.editor.text(), "one\ntwo\nthree");
+    assert_eq!(t.app.paste(""), [Effect::ClipboardPicture]);
+}
+
+#[test]
+fn a_line_feed_sends_where_it_may_be_all_that_enter_is() {
+    let mut t = Table::new();
+    t.type_text("one");
+    t.control('j');
+    assert_eq!(t.app.editor.text(), "one\n");
+    let mut t = Table::with(Preferences {
+        line_feed_sends: true,
+        ..Preferences::default()
+    });
+    t.type_text("one");
+    t.control('j');
+    assert_eq!(t.effects, [Effect::Send(Content::Text("one".into()))]);
+}
+
+#[test]
+fn what_throws_something_away_is_asked_about() {
+    let new = |arguments: &str| Effect::Command {
+        name: "new",
+        arguments: arguments.into(),
+    };
+    let mut t = Table::new();
+    t.enter("/new a plan");
+    assert_snapshot!("confirm", t.screen());
+    t.key(KeyCode::Char('3'));
+    assert_eq!(t.effects, []);
+    t.enter("/new a plan");
+    t.key(KeyCode::Esc);
+    assert_eq!(t.effects, []);
+    t.enter("/new a plan");
+    t.app.tick(t.now + Duration::from_secs(121));
+    assert!(t.app.dialogs.is_empty(), "no answer is no");
+    t.enter("/new a plan");
+    t.key(KeyCode::Enter);
+    assert_eq!(t.effects, [new("a plan")]);
+    // In advance, and for good.
+    for (words, arguments) in [("/new now", ""), ("/new -y a plan", "a plan")] {
+        let mut t = Table::new();
+        t.enter(words);
+        assert_eq!(t.effects, [new(arguments)], "{words}");
+    }
+    let mut t = Table::new();
+    t.enter("/new");
+    t.key(KeyCode::Char('2'));
+    assert_eq!(t.effects, [Effect::StopConfirming, new("")]);
+    t.app.command_done("");
+    t.effects.clear();
+    t.enter("/new");
+    assert_eq!(t.effects, [new("")]);
+}
+
+#[test]
+fn commands_that_need_an_idle_agent_follow_the_turn() {
+    let mut t = Table::new();
+    t.enter("work");
+    t.effects.clear();
+    t.enter("/title a name");
+    t.enter("/queue more");
+    assert_snapshot!("queued", t.screen());
+    assert_eq!(t.effects, []);
+    t.finish(StopReason::Answered, "done", None);
+    let title = Effect::Command {
+        name: "title",
+        arguments: "a name".into(),
+    };
+    assert_eq!(t.effects, [title]);
+    t.app.command_done("ok");
+    let effects = t.app.next_in_queue(t.now);
+    t.take(effects);
+    assert_eq!(
+        t.effects.last(),
+        Some(&Effect::Send(Content::Text("more".into())))
+    );
+}
+
+#[test]
+fn while_a_command_runs_one_can_type_and_leave_it() {
+    let mut t = Table::new();
+    t.enter("/status");
+    t.effects.clear();
+    t.enter("next");
+    assert_snapshot!("command running", t.screen());
+    assert_eq!(t.effects, []);
+    t.control('c');
+    assert_eq!(t.effects, [Effect::CancelCommand]);
+    t.app.command_cancelled();
+    t.key(KeyCode::Enter);
+    assert_eq!(
+        t.effects.last(),
+        Some(&Effect::Send(Content::Text("next".into())))
+    );
+}
+
+#[test]
+fn long_messages_stay_without_their_middle() {
+    let mut t = Table::new();
+    t.app.paste("one\ntwo\nthree\nfour\nfive\nsix");
+    t.key(KeyCode::Enter);
+    assert_snapshot!("long message", t.printed);
+}
+
+#[test]
+fn answers_can_be_left_as_they_were_written() {
+    let mut t = Table::with(Preferences {
+        raw_answers: true,
+        show_cost: true,
+        ..Preferences::default()
+    });
+    t.enter("hello");
+    t.event(TurnEvent::Text {
+        delta: "# Title\n**bo".into(),
+    });
+    t.event(TurnEvent::Text {
+        delta: "ld**".into(),
+    });
+    t.finish(StopReason::Answered, "# Title\n**bold**", None);
+    assert!(t.printed.contains("# Title\n**bold**\n"), "{}", t.printed);
+}
+
+#[test]
+fn tool_lines_follow_the_mode() {
+    let play = |tools: ToolLines| {
+        let mut t = Table::with(Preferences {
+            tools,
+            show_diffs: false,
+            tool_preview: 6,
+            ..Preferences::default()
+        });
+        t.enter("go");
+        t.printed.clear();
+        for id in ["1", "2"] {
+            t.event(TurnEvent::ToolStarted {
+                id: id.into(),
+                name: "patch".into(),
+                arguments: serde_json::Value::Null,
+                preview: "a rather long path".into(),
+            });
+            t.event(TurnEvent::ToolFinished {
+                id: id.into(),
+                name: "patch".into(),
+                failed: false,
+                duration_ms: 12,
+                summary: "the result".into(),
+                diff: Some("+new".into()),
+            });
+        }
+        assert!(!t.printed.contains("+new"));
+        t.printed
+    };
+    assert_eq!(play(ToolLines::Off), "");
+    assert_eq!(play(ToolLines::New).lines().count(), 1);
+    assert_eq!(play(ToolLines::All).lines().count(), 2);
+    assert!(play(ToolLines::All).contains("a rat…"));
+    assert!(play(ToolLines::Verbose).contains("the result"));
+}
+
+#[test]
+fn the_other_states_look_like_this() {
+    let mut t = Table::new();
+    t.enter("think");
+    t.app.show_reasoning(true);
+    t.event(TurnEvent::Reasoning {
+        delta: "First this. Then that.".into(),
+    });
+    assert_snapshot!("reasoning", t.screen());
+    t.control('c');
+    assert_snapshot!("stopping", t.screen());
+    t.event(TurnEvent::Notice {
+        text: "the provider is busy; trying again in 2 s".into(),
+    });
+    t.event(TurnEvent::Compressed {
+        previous: SessionId::new("a"),
+        session: SessionId::new("b"),
+        messages_before: 80,
+        messages_after: 12,
+    });
+    t.event(TurnEvent::Child {
+        call_id: "c".into(),
+        index: 0,
+        event: Box::new(TurnEvent::ToolFinished {
+            id: "1".into(),
+            name: "terminal".into(),
+            failed: false,
+            duration_ms: 300,
+            summary: "ok".into(),
+            diff: None,
+        }),
+    });
+    assert_snapshot!("notices", t.screen());
+    t.finish(StopReason::Interrupted, "", None);
+    assert_snapshot!("stopped", t.screen());
+    for reason in [
+        StopReason::IterationLimit,
+        StopReason::Budget,
+        StopReason::Guardrail,
+        StopReason::Partial,
+        StopReason::RateLimited,
+    ] {
+        t.enter("again");
+        t.finish(reason, "", Some("the cause"));
+    }
+    assert_snapshot!("ends", t.printed);
+    let secret = AskKind::Secret {
+        name: "WEATHER_KEY".into(),
+        prompt: "the key of the weather service".into(),
+    };
+    t.event(TurnEvent::Ask {
+        ask: Ask {
+            id: AskId(1),
+            kind: secret,
+            timeout_seconds: 120,
+        },
+    });
+    t.printed.clear();
+    t.type_text("abc");
+    assert_snapshot!("secret", t.screen());
+    assert!(!t.screen().contains("abc"));
+}
+
+#[test]
+fn a_profile_pictures_and_a_narrow_screen_are_seen() {
+    let mut t = Table::with(Preferences {
+        profile: "coder".into(),
+        ..Preferences::default()
+    });
+    t.app.attach_picture(Part::Image {
+        url: "data:image/png;base64,AA==".into(),
+    });
+    assert_snapshot!("profile and picture", t.screen());
+    t.enter("look");
+    assert!(
+        matches!(&t.effects[..], [Effect::Send(Content::Parts(parts))] if parts.len() == 2),
+        "{:?}",
+        t.effects
+    );
+    t.app.resize(40, 12);
+    t.printed.clear();
+    t.event(approval(&format!("rm -rf {}", "very/long/path/".repeat(8))));
+    assert_snapshot!("approval on a narrow screen", t.screen());
+}
+
+#[test]
+fn ghosts_suggest_how_a_text_went_on() {
+    let mut t = Table::new();
+    t.enter("run the tests");
+    t.finish(StopReason::Answered, "", None);
+    t.printed.clear();
+    t.type_text("run");
+    assert_snapshot!("ghost", t.screen());
+    t.key(KeyCode::Tab);
+    assert_eq!(t.app.editor.text(), "run the tests");
 }
 
 #[test]

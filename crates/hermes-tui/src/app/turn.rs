@@ -8,13 +8,13 @@ use ratatui::text::{Line, Span};
 
 use super::dialog::Dialog;
 use super::picker::cut;
-use super::{App, Effect, ToolLines};
-use crate::markdown::{MarkdownStream, Page, wrap};
+use super::{App, Effect, Queued, ToolLines};
+use crate::markdown::{MarkdownStream, Page, display_width, wrap};
 use crate::theme::Theme;
 
 pub(super) struct TurnView {
     pub(super) started: Instant,
-    text: MarkdownStream,
+    text: Answer,
     /// Whether the answer under way has shown anything.
     speaking: bool,
     answer: String,
@@ -22,7 +22,10 @@ pub(super) struct TurnView {
     tools: Vec<RunningTool>,
     pending: Option<String>,
     pub(super) interrupted: bool,
+    /// The tool whose line was printed last, so that repetitions can be left out.
+    last_tool: String,
     page: Page,
+    raw: bool,
 }
 
 struct RunningTool {
@@ -33,21 +36,86 @@ struct RunningTool {
     progress: String,
 }
 
+/// An answer as it arrives.
+enum Answer {
+    Rendered(Box<MarkdownStream>),
+    /// As it was written; the open line, and the width it is broken at.
+    Raw(String, usize),
+}
+
+impl Answer {
+    fn new(page: &Page, raw: bool) -> Self {
+        match raw {
+            true => Self::Raw(String::new(), page.width),
+            false => Self::Rendered(Box::new(MarkdownStream::new(page.clone()))),
+        }
+    }
+
+    fn set_width(&mut self, width: usize) {
+        match self {
+            Self::Rendered(stream) => stream.set_width(width),
+            Self::Raw(_, old) => *old = width,
+        }
+    }
+
+    fn push(&mut self, delta: &str) -> Vec<Line<'static>> {
+        match self {
+            Self::Rendered(stream) => stream.push(delta),
+            Self::Raw(pending, width) => {
+                pending.push_str(delta);
+                let whole = pending.rfind('\n').map_or(0, |at| at + 1);
+                let done: String = pending.drain(..whole).collect();
+                done.lines()
+                    .flat_map(|line| unrendered(line, *width))
+                    .collect()
+            }
+        }
+    }
+
+    fn open(&self) -> Vec<Line<'static>> {
+        match self {
+            Self::Rendered(stream) => stream.open(),
+            Self::Raw(pending, _) if pending.is_empty() => Vec::new(),
+            Self::Raw(pending, width) => unrendered(pending, *width),
+        }
+    }
+
+    fn finish(&mut self) -> Vec<Line<'static>> {
+        match self {
+            Self::Rendered(stream) => stream.finish(),
+            Self::Raw(..) => {
+                let lines = self.open();
+                if let Self::Raw(pending, _) = self {
+                    pending.clear();
+                }
+                lines
+            }
+        }
+    }
+}
+
+fn unrendered(line: &str, width: usize) -> Vec<Line<'static>> {
+    wrap(&[Span::raw(line.to_owned())], width.max(8), &[], &[])
+}
+
 const DIFF_LINES: usize = 40;
 const REASONING_LINES: usize = 3;
 
 impl TurnView {
-    pub(super) fn new(page: Page, now: Instant) -> Self {
+    pub(super) fn new(app: &App, now: Instant) -> Self {
+        let (page, raw) = (app.page(), app.preferences.raw_answers);
         Self {
             started: now,
-            text: MarkdownStream::new(page.clone()),
+            text: Answer::new(&page, raw),
             speaking: false,
             answer: String::new(),
             reasoning: String::new(),
             tools: Vec::new(),
             pending: None,
             interrupted: false,
+            last_tool: String::new(),
             page,
+            raw,
         }
     }
 
@@ -62,7 +130,7 @@ impl TurnView {
         if self.speaking {
             lines.push(Line::default());
         }
-        self.text = MarkdownStream::new(self.page.clone());
+        self.text = Answer::new(&self.page, self.raw);
         self.speaking = false;
         lines
     }
@@ -134,8 +202,8 @@ pub(super) fn spinner(elapsed: Duration) -> char {
 
 pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect> {
     let theme = app.preferences.theme;
-    let page = app.page();
     let mode = app.preferences.tools;
+    let (show_diffs, preview_limit) = (app.preferences.show_diffs, app.preferences.tool_preview);
     match event {
         TurnEvent::Usage {
             cost,
@@ -143,7 +211,7 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
             context_window,
             ..
         } => {
-            app.status.cost = cost;
+            app.status.turn_cost(cost);
             app.status.context_used = context_used;
             app.status.context_window = context_window;
             return Vec::new();
@@ -157,7 +225,7 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
             };
         }
         TurnEvent::AskClosed { id } => {
-            app.dialogs.retain(|dialog| dialog.ask.id != id);
+            app.dialogs.retain(|dialog| !dialog.is_about(id));
             return Vec::new();
         }
         TurnEvent::Finished { outcome } => return finished(app, outcome, now),
@@ -180,8 +248,44 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
             _ => return Vec::new(),
         }
     }
-    let turn = app.turn.get_or_insert_with(|| TurnView::new(page, now));
-    let lines = match event {
+    let mut turn = app.turn.take().unwrap_or_else(|| TurnView::new(app, now));
+    let lines = shown(
+        &mut turn,
+        event,
+        now,
+        Shown {
+            theme,
+            mode,
+            show_diffs,
+            preview_limit,
+        },
+    );
+    app.turn = Some(turn);
+    if lines.is_empty() {
+        Vec::new()
+    } else {
+        vec![Effect::Print(lines)]
+    }
+}
+
+/// How much of a turn is printed.
+#[derive(Clone, Copy)]
+struct Shown {
+    theme: Theme,
+    mode: ToolLines,
+    show_diffs: bool,
+    preview_limit: usize,
+}
+
+/// The lines that an event leaves behind for good.
+fn shown(turn: &mut TurnView, event: TurnEvent, now: Instant, how: Shown) -> Vec<Line<'static>> {
+    let Shown {
+        theme,
+        mode,
+        show_diffs,
+        preview_limit,
+    } = how;
+    match event {
         TurnEvent::Text { delta } => {
             turn.reasoning.clear();
             turn.speaking = true;
@@ -212,6 +316,10 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
         } => {
             turn.pending = None;
             turn.answer.clear();
+            let preview = match preview_limit {
+                0 => preview,
+                limit => cut(&preview, limit),
+            };
             turn.tools.push(RunningTool {
                 id,
                 name,
@@ -242,7 +350,9 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
                 .map(|at| turn.tools.remove(at));
             let preview = tool.map(|tool| tool.preview).unwrap_or_default();
             let mut lines = turn.close_text();
-            if mode != ToolLines::Off {
+            let repeated = mode == ToolLines::New && turn.last_tool == name && !failed;
+            turn.last_tool.clone_from(&name);
+            if mode != ToolLines::Off && !repeated {
                 lines.push(tool_line(
                     &name,
                     &preview,
@@ -262,7 +372,10 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
                     ));
                 }
             }
-            lines.extend(diff.iter().flat_map(|diff| diff_lines(diff, theme)));
+            if show_diffs {
+                let width = turn.page.width;
+                lines.extend(diff.iter().flat_map(|diff| diff_lines(diff, width, theme)));
+            }
             lines
         }
         TurnEvent::Notice { text } => {
@@ -311,11 +424,6 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
             _ => Vec::new(),
         },
         _ => Vec::new(),
-    };
-    if lines.is_empty() {
-        Vec::new()
-    } else {
-        vec![Effect::Print(lines)]
     }
 }
 
@@ -338,7 +446,14 @@ fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {
             .strip_prefix(answer.trim_end())
             .unwrap_or(&outcome.answer);
         if answer.is_empty() || unseen.len() < outcome.answer.len() {
-            lines.extend(crate::markdown::render(unseen.trim_start(), &app.page()));
+            lines.extend(match app.preferences.raw_answers {
+                true => unseen
+                    .trim()
+                    .lines()
+                    .flat_map(|line| unrendered(line, app.width))
+                    .collect(),
+                false => crate::markdown::render(unseen.trim_start(), &app.page()),
+            });
             if !unseen.trim().is_empty() {
                 lines.push(Line::default());
             }
@@ -377,19 +492,25 @@ fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {
         ));
         lines.push(Line::default());
     }
-    app.status.cost = outcome.cost;
-    app.dialogs.clear();
+    if app.preferences.show_cost && outcome.cost.usd > 0.0 {
+        lines.push(Line::styled(
+            format!("  this turn cost ${:.4}", outcome.cost.usd),
+            theme.dim,
+        ));
+        lines.push(Line::default());
+    }
+    app.status.turn_done(outcome.cost);
+    // What was about the turn is over with it.
+    app.hint = None;
+    app.dialogs.retain(|dialog| !dialog.is_of_turn());
     let mut effects = vec![Effect::Print(lines)];
     if app.preferences.bell {
         effects.push(Effect::Bell);
     }
     if let Some(steer) = outcome.pending_steer {
-        app.queue.insert(0, steer);
+        app.queue.insert(0, Queued::Message(steer));
     }
-    if !app.queue.is_empty() {
-        let next = std::mem::take(&mut app.queue).join("\n");
-        effects.extend(super::keys::send(app, next, now));
-    }
+    effects.extend(app.next_in_queue(now));
     effects
 }
 
@@ -402,27 +523,30 @@ fn tool_line(
     width: usize,
     theme: Theme,
 ) -> Line<'static> {
-    let end = match failed {
-        true => format!(
-            "  {:.1}s ✗ {}",
-            duration_ms as f64 / 1e3,
-            cut(&summary.replace('\n', " "), 30)
-        ),
-        false => format!("  {:.1}s", duration_ms as f64 / 1e3),
-    };
-    let room = width.saturating_sub(crate::markdown::display_width(&end));
-    let text = cut(
-        &format!("  ┊ {name:<9} {}", preview.replace('\n', " ")),
-        room,
+    let call = format!("  ┊ {name:<9} {}", preview.replace('\n', " "));
+    let time = format!("  {:.1}s", duration_ms as f64 / 1e3);
+    let room = width.saturating_sub(display_width(&time));
+    if !failed {
+        return Line::from(vec![
+            Span::styled(cut(call.trim_end(), room), theme.tool),
+            Span::styled(time, theme.dim),
+        ]);
+    }
+    // Why it failed matters more than what it was about.
+    let room = room.saturating_sub(3);
+    let reason = summary.replace('\n', " ");
+    let call = cut(
+        call.trim_end(),
+        (room * 2 / 5).max(room.saturating_sub(display_width(&reason))),
     );
-    let style = if failed { theme.bad } else { theme.dim };
+    let reason = cut(&reason, room.saturating_sub(display_width(&call)));
     Line::from(vec![
-        Span::styled(text, theme.tool),
-        Span::styled(end, style),
+        Span::styled(call, theme.tool),
+        Span::styled(format!("{time} ✗ {reason}"), theme.bad),
     ])
 }
 
-fn diff_lines(diff: &str, theme: Theme) -> Vec<Line<'static>> {
+fn diff_lines(diff: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let all: Vec<&str> = diff
         .lines()
         .filter(|line| !line.starts_with("---") && !line.starts_with("+++"))
@@ -436,7 +560,8 @@ fn diff_lines(diff: &str, theme: Theme) -> Vec<Line<'static>> {
                 Some('-') => theme.removed,
                 _ => theme.dim,
             };
-            Line::styled(format!("    {line}"), style)
+            let line = line.replace('\t', "    ");
+            Line::styled(cut(&format!("    {line}"), width), style)
         })
         .collect();
     if all.len() > DIFF_LINES {

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use ratatui::text::{Line, Span};
 
-use super::App;
 use super::turn::spinner;
+use super::{App, BusyMode, Queued};
 use crate::editor::Editor;
 use crate::markdown::display_width;
 use crate::paint::Live;
@@ -32,14 +32,26 @@ impl App {
                 theme.dim,
             ));
         }
+        let mut choice = None;
         if let Some(dialog) = self.dialogs.first() {
-            lines.extend(dialog.lines(width, self.height, theme, now));
+            let (rows, at) = dialog.lines(width, self.height, theme, now);
+            choice = Some((lines.len() + at, 2));
+            lines.extend(rows);
         }
         if let Some(hint) = &self.hint {
+            let hint = super::picker::cut(hint, width.saturating_sub(3));
             lines.push(Line::styled(format!("  {hint}"), theme.dim));
         } else if !self.queue.is_empty() {
+            let waiting = match &self.queue[..] {
+                [Queued::Message(text)] => format!("next: {}", text.replace('\n', " ")),
+                [Queued::Command { name, .. }] => format!("next: /{name}"),
+                more => format!("{} wait for this turn to end", more.len()),
+            };
             lines.push(Line::styled(
-                format!("  {} waiting for this turn to end", self.queue.len()),
+                format!(
+                    "  {}",
+                    super::picker::cut(&waiting, width.saturating_sub(3))
+                ),
                 theme.dim,
             ));
         }
@@ -51,10 +63,14 @@ impl App {
             lines.push(self.status.line(width.saturating_sub(1), theme, working));
         }
         let cursor = match (&self.picker, self.dialogs.first()) {
-            (_, Some(dialog)) => dialog
-                .field
-                .as_ref()
-                .map(|field| self.input(&mut lines, field, dialog.sign(), dialog.is_secret(), "")),
+            // The cursor is never hidden: whoever kills us finds it where it is.
+            (_, Some(dialog)) => match &dialog.field {
+                Some(field) => {
+                    let (sign, hidden) = (dialog.sign(), dialog.is_secret());
+                    Some(self.input(&mut lines, field, sign, hidden, ""))
+                }
+                None => choice,
+            },
             (Some(picker), None) => {
                 let rows = picker.lines(width, theme);
                 let cursor = self.input(&mut lines, &picker.filter, "/", false, "");
@@ -85,10 +101,16 @@ impl App {
         if self.editor.is_empty() {
             return match (self.is_working(), self.images.len()) {
                 (true, _) => {
-                    "Enter sends or interrupts · /queue · /steer · Ctrl+C stops".to_owned()
+                    let does = match self.preferences.busy {
+                        BusyMode::Interrupt => "interrupts",
+                        BusyMode::Queue => "queues",
+                        BusyMode::Steer => "steers",
+                    };
+                    format!("Enter {does} · /queue · /steer · Ctrl+C stops")
                 }
                 (false, 0) => String::new(),
-                (false, count) => format!("{count} picture(s) attached"),
+                (false, 1) => "(with a picture)".to_owned(),
+                (false, count) => format!("(with {count} pictures)"),
             };
         }
         if self.editor.cursor() != self.editor.text().len() || self.menu.is_some() {

@@ -27,8 +27,13 @@ impl Table {
         }
         let widths = self.widths(columns, width);
         let mut lines = Vec::new();
+        let unnamed = |cell: &Cell| cell_width(cell) == 0;
         for (index, row) in self.rows.iter().enumerate() {
             let heading = index == 0;
+            // A list of facts has no headings, and needs no line for them.
+            if heading && self.rows.len() > 1 && row.iter().all(unnamed) {
+                continue;
+            }
             lines.extend(self.row(row, &widths, heading, theme));
             if heading {
                 let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();

@@ -2,7 +2,7 @@
 
 mod prompt;
 
-pub(crate) use prompt::hidden;
+pub(crate) use prompt::{Silent, hidden};
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -26,12 +26,12 @@ pub(crate) fn hidden(question: &str, out: &mut Out) -> Result<String, CommandErr
 }
 
 /// The terminal shows nothing until this is dropped.
-struct Silent {
+pub(crate) struct Silent {
     before: Termios,
 }
 
 impl Silent {
-    fn new() -> Result<Self, CommandError> {
+    pub(crate) fn new() -> Result<Self, CommandError> {
         let before = tcgetattr(io::stdin()).map_err(io::Error::from)?;
         let mut silent = before.clone();
         silent.local_flags.remove(LocalFlags::ECHO);

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(short = 'q', long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
 
-    /// Attach this picture to the query
+    /// Attach this picture to the query, or to the first message of the chat
     #[arg(long, value_name = "PATH")]
     pub(crate) image: Option<PathBuf>,
 
@@ -70,6 +70,7 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
                 checkpoints: args.checkpoints,
                 source: args.source,
                 verbose: args.verbose,
+                image: args.image,
             };
             return interactive::run(start, context, out);
         }

@@ -10,7 +10,7 @@ use hermes_agent::{Agent, with_picture};
 use hermes_home::env;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
-use hermes_types::{Content, Interrupt, Role, SessionId, StopReason, TurnEvent, TurnOutcome};
+use hermes_types::{Content, Interrupt, SessionId, StopReason, TurnEvent, TurnOutcome};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -356,11 +356,7 @@ pub(super) async fn counts(state: &StateHandle, session: &SessionId) -> Option<C
     let id = session.clone();
     state
         .run(move |database| {
-            let user = database
-                .messages(&id)?
-                .iter()
-                .filter(|stored| stored.message.role == Role::User)
-                .count();
+            let user = database.questions(&id)?;
             Ok(database.session(&id)?.map(|row| Counts {
                 title: row.title,
                 messages: row.message_count,

@@ -285,7 +285,7 @@ async fn carry_out(
     Ok(())
 }
 
-fn unified(path: &str, before: &str, after: &str) -> String {
+pub(super) fn unified(path: &str, before: &str, after: &str) -> String {
     let path = path.trim_start_matches('/');
     TextDiff::from_lines(before, after)
         .unified_diff()

@@ -268,7 +268,10 @@ pub(super) fn error(message: impl Into<String>) -> Value {
 
 pub(super) fn output(result: Result<Value, Value>) -> ToolOutput {
     match result {
-        Ok(value) => ToolOutput::json(&value),
+        Ok(value) => ToolOutput {
+            diff: value["diff"].as_str().map(str::to_owned),
+            ..ToolOutput::json(&value)
+        },
         Err(value) => ToolOutput {
             failed: true,
             ..ToolOutput::json(&value)

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, Located, plain, with_warnings};
 use super::lint;
+use super::patch::unified;
 use super::read::{error, output};
 use crate::builtin::arguments::flag;
 use crate::tool::{Tool, ToolContext};
@@ -22,7 +23,12 @@ impl WriteFileTool {
         Self { desk }
     }
 
-    async fn write(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
+    /// The result, and what changed as a diff.
+    async fn write(
+        &self,
+        context: &ToolContext,
+        arguments: &Value,
+    ) -> Result<(Value, String), Value> {
         let path = word(arguments, "path")?;
         let content = word(arguments, "content")?;
         if content.contains("\"status\":\"unchanged\"") && content.contains("\"dedup\":true") {
@@ -67,7 +73,12 @@ impl WriteFileTool {
         result.insert("lint".into(), lint);
         result.insert("resolved_path".into(), json!(located.path.as_str()));
         result.insert("files_modified".into(), json!([located.path.as_str()]));
-        Ok(with_warnings(result, warnings))
+        let diff = unified(
+            located.path.as_str(),
+            before.as_deref().unwrap_or_default(),
+            content,
+        );
+        Ok((with_warnings(result, warnings), diff))
     }
 }
 
@@ -106,7 +117,16 @@ impl Tool for WriteFileTool {
     }
 
     fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move { output(self.write(context, &arguments).await) })
+        Box::pin(async move {
+            match self.write(context, &arguments).await {
+                // The model knows what it wrote; people see what changed.
+                Ok((result, diff)) => ToolOutput {
+                    diff: Some(diff),
+                    ..output(Ok(result))
+                },
+                Err(refusal) => output(Err(refusal)),
+            }
+        })
     }
 }
 

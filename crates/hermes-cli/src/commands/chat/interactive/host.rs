@@ -9,6 +9,7 @@ use hermes_agent::build::Wishes;
 use hermes_agent::demo::DEMO_MODEL;
 use hermes_agent::prompt::expand;
 use hermes_agent::{Control, Conversation};
+use hermes_config::edit::{Change, change_config};
 use hermes_llm::resolve::Selection;
 use hermes_sandbox::background::{Notice, ProcessView};
 use hermes_tools::StateHandle;
@@ -23,16 +24,16 @@ use super::super::resume;
 use super::super::run::{self, preload};
 use super::super::worktree::Worktree;
 use super::recap::{RecapLimits, recap};
-use super::{Start, commands};
+use super::{Start, clipboard, commands, draft};
 use crate::wiring::{Place, Wanted, Wired, is_demo, open_models, place, wire};
-use crate::{CommandError, Context, Out, editor};
+use crate::{CommandError, Context, Out};
 
-/// Remarks that may wait to be shown.
-const REMARKS: usize = 64;
+/// News that may wait to be shown.
+const NEWS: usize = 64;
 
-pub(super) struct ChatHost<'a> {
-    pub(super) context: &'a Context,
-    start: Start,
+pub(super) struct ChatHost {
+    pub(super) context: Context,
+    pub(super) start: Start,
     /// What model the user wants; `/model` changes it.
     pub(super) selection: Selection,
     pub(super) state: StateHandle,
@@ -45,18 +46,23 @@ pub(super) struct ChatHost<'a> {
     /// A name for a session that nothing was said in yet.
     pub(super) pending_title: Option<String>,
     notices: bool,
-    /// Sentences of the sandbox for the user.
-    remark: mpsc::Sender<String>,
-    remarks: mpsc::Receiver<String>,
+    /// What comes up by itself for the user: sentences of the sandbox, answers
+    /// that were asked for beside.
+    pub(super) news: mpsc::Sender<Incoming>,
+    arriving: mpsc::Receiver<Incoming>,
+    /// For the model, with the next message: what changed under it.
+    pub(super) note: Option<String>,
+    /// The session that the user left with `/quit --delete`.
+    pub(super) unwanted: Option<SessionId>,
     failure: Option<CommandError>,
     /// The model's name for the first screen, before anything is opened.
     model: String,
     demo: bool,
 }
 
-impl<'a> ChatHost<'a> {
+impl ChatHost {
     pub(super) fn new(
-        context: &'a Context,
+        context: Context,
         start: Start,
         selection: Selection,
         state: StateHandle,
@@ -66,10 +72,10 @@ impl<'a> ChatHost<'a> {
             Some(worktree) => worktree.path().to_owned(),
             None => run::current_directory()?,
         };
-        let demo = is_demo(context, &selection)?;
+        let demo = is_demo(&context, &selection)?;
         let model = match demo {
             true => DEMO_MODEL.to_owned(),
-            false => open_models(context)?
+            false => open_models(&context)?
                 .resolve(&selection)
                 .map(|resolved| resolved.endpoint.model().to_owned())
                 .unwrap_or_default(),
@@ -78,7 +84,7 @@ impl<'a> ChatHost<'a> {
             .config()?
             .string("display.background_process_notifications")?
             != "off";
-        let (remark, remarks) = mpsc::channel(REMARKS);
+        let (news, arriving) = mpsc::channel(NEWS);
         Ok(Self {
             context,
             start,
@@ -91,8 +97,10 @@ impl<'a> ChatHost<'a> {
             control: Arc::default(),
             pending_title: None,
             notices,
-            remark,
-            remarks,
+            news,
+            arriving,
+            note: None,
+            unwanted: None,
             failure: None,
             model,
             demo,
@@ -144,9 +152,9 @@ impl<'a> ChatHost<'a> {
         let place = match &self.place {
             Some(place) => place.clone(),
             None => {
-                let remark = self.remark.clone();
+                let news = self.news.clone();
                 let made = place(
-                    self.context,
+                    &self.context,
                     &self.cwd,
                     Wanted {
                         occasion: Occasion::Terminal,
@@ -154,13 +162,13 @@ impl<'a> ChatHost<'a> {
                         checkpoints: self.start.checkpoints,
                     },
                     // A remark that finds no room is one of too many.
-                    Arc::new(move |text| drop(remark.try_send(text))),
+                    Arc::new(move |text| drop(news.try_send(Incoming::Remark(text)))),
                 )?;
                 self.place.insert(made).clone()
             }
         };
         let mut wired = wire(
-            self.context,
+            &self.context,
             &self.selection,
             self.state.clone(),
             self.wishes(),
@@ -193,22 +201,25 @@ impl<'a> ChatHost<'a> {
 
     async fn recap(&self, id: &SessionId) -> Result<Vec<Line<'static>>, CommandError> {
         let limits = RecapLimits::read(self.context.config()?)?;
+        let Some(exchanges) = limits.exchanges() else {
+            return Ok(Vec::new());
+        };
         let id = id.clone();
-        let messages = self
+        let (said, earlier) = self
             .state
-            .run(move |database| database.messages(&id))
+            .run(move |database| database.last_said(&id, exchanges))
             .await?;
-        Ok(recap(&messages, &limits))
+        Ok(recap(&said, earlier, &limits))
     }
 
-    fn wishes(&self) -> Wishes {
+    pub(super) fn wishes(&self) -> Wishes {
         Wishes {
             attended: true,
             ..run::wishes(
                 &self.start.options,
                 self.start.max_turns,
                 self.start.source.as_deref(),
-                self.context,
+                &self.context,
                 &self.cwd,
             )
         }
@@ -227,6 +238,40 @@ impl<'a> ChatHost<'a> {
             chat.greeting.push(Line::default());
         }
         Ok(chat)
+    }
+
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// Another place for what follows; the old one is let go of.
+    pub(super) async fn move_to(&mut self, context: Context) -> Context {
+        if let Some(place) = self.place.take() {
+            place.sandboxes.close().await;
+        }
+        std::mem::replace(&mut self.context, context)
+    }
+
+    /// The session that is stored, if anything was said yet.
+    pub(super) async fn stored(&self) -> Result<Option<SessionId>, CommandError> {
+        let Some(id) = self.session() else {
+            return Ok(None);
+        };
+        let asked = id.clone();
+        let row = self
+            .state
+            .run(move |database| database.session(&asked))
+            .await?;
+        Ok(row.map(|_| id))
+    }
+
+    /// Tells the model something with the next message.
+    pub(super) fn tell_next(&mut self, text: &str) {
+        let note = self.note.get_or_insert_with(String::new);
+        if !note.is_empty() {
+            note.push('\n');
+        }
+        note.push_str(text);
     }
 
     /// Switches questions about dangerous commands off or on; whether they are off.
@@ -312,7 +357,7 @@ impl<'a> ChatHost<'a> {
     }
 }
 
-impl Host for ChatHost<'_> {
+impl Host for ChatHost {
     fn open(&mut self) -> LocalBoxFuture<'_, Result<Chat, String>> {
         async move {
             match self.first().await {
@@ -329,20 +374,38 @@ impl Host for ChatHost<'_> {
 
     fn command<'a>(
         &'a mut self,
-        app: &'a mut App,
         conversation: &'a Conversation,
         name: &'static str,
         arguments: String,
+        width: usize,
     ) -> LocalBoxFuture<'a, Outcome> {
-        let width = app.page().width;
         commands::run(self, conversation, name, arguments, width).boxed_local()
+    }
+
+    fn clipboard_picture(&mut self) -> LocalBoxFuture<'_, Result<Part, String>> {
+        clipboard::picture_of(&self.context).boxed_local()
+    }
+
+    fn stop_confirming(&mut self) -> Result<(), String> {
+        let change = Change::Set {
+            path: "approvals.destructive_slash_confirm".to_owned(),
+            value: false.into(),
+        };
+        self.context
+            .config()
+            .and_then(|config| change_config(&self.context.home, config.environment(), &[change]))
+            .map(drop)
+            .map_err(|error| format!("this could not be stored: {error}"))
     }
 
     fn prepare(&mut self, content: Content) -> LocalBoxFuture<'_, (Content, Vec<String>)> {
         async move {
             let window = self.wired.as_ref().map_or(0, Wired::window);
             let text = content.text();
-            let expanded = expand(&text, &self.cwd, self.context.home.path(), window).await;
+            let mut expanded = expand(&text, &self.cwd, self.context.home.path(), window).await;
+            if let Some(note) = self.note.take() {
+                expanded.text = format!("[{note}]\n\n{}", expanded.text);
+            }
             let content = match content {
                 Content::Text(_) => Content::Text(expanded.text),
                 Content::Parts(parts) => {
@@ -381,10 +444,10 @@ impl Host for ChatHost<'_> {
                 processes.notice_arrival().await;
             }
         };
-        let remarks = &mut self.remarks;
+        let arriving = &mut self.arriving;
         async move {
             tokio::select! {
-                Some(text) = remarks.recv() => Incoming::Remark(text),
+                Some(news) = arriving.recv() => news,
                 message = message => message,
             }
         }
@@ -392,10 +455,26 @@ impl Host for ChatHost<'_> {
     }
 
     fn edit(&mut self, draft: &str) -> Result<String, String> {
-        edit(draft, self.context).map_err(|error| error.error.to_string())
+        draft::edit(draft, &self.context).map_err(|error| error.error.to_string())
     }
 
-    fn refresh(&mut self, app: &mut App) {
+    fn refresh<'a>(&'a mut self, app: &'a mut App) -> LocalBoxFuture<'a, ()> {
+        async move {
+            let budget = match &self.wired {
+                // A counter that cannot be read stops the next turn, and says so there.
+                Some(wired) => wired.budget().await.unwrap_or_default(),
+                None => None,
+            };
+            app.status_mut().budget = budget;
+            self.refresh_facts(app);
+            self.store_pending_title();
+        }
+        .boxed_local()
+    }
+}
+
+impl ChatHost {
+    fn refresh_facts(&self, app: &mut App) {
         let (model, window) = match &self.wired {
             Some(wired) => (wired.model().0.to_owned(), wired.window()),
             None => (self.model.clone(), 0),
@@ -411,34 +490,5 @@ impl Host for ChatHost<'_> {
             status.yolo = place.yolo.is_on();
             status.processes = place.sandbox.processes().running().len();
         }
-        self.store_pending_title();
-    }
-}
-
-/// The draft in the user's editor, and what it became.
-fn edit(draft: &str, context: &Context) -> Result<String, CommandError> {
-    use std::io::Write as _;
-    let program = editor::find(&context.environment)
-        .ok_or_else(|| CommandError::user("no editor found: set EDITOR"))?;
-    let directory = context.home.join("cache");
-    std::fs::create_dir_all(&directory)?;
-    let path = directory.join(format!("draft-{}.md", uuid::Uuid::new_v4().simple()));
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    file.write_all(draft.as_bytes())?;
-    drop(file);
-    // The editor is awaited on a thread of its own: this one drives the runtime.
-    let code = std::thread::scope(|scope| scope.spawn(|| editor::open(&program, &path)).join());
-    let text = std::fs::read_to_string(&path);
-    let _ = std::fs::remove_file(&path);
-    match code {
-        Ok(Ok(0)) => Ok(text?),
-        Ok(Ok(code)) => Err(CommandError::user(format!(
-            "`{program}` ended with code {code}; the draft is unchanged"
-        ))),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(CommandError::internal("the editor's thread failed")),
     }
 }

@@ -1,25 +1,32 @@
 //! The conversation on a terminal. `hermes-tui` owns the screen; here is what it
 //! asks of the program: sessions, models, settings, verbs.
 
+mod beside;
+mod clipboard;
 mod commands;
+mod draft;
 mod host;
 mod offer;
 mod plain;
 mod preferences;
 mod recap;
 mod rollback;
+mod sandbox;
 mod sessions;
 mod verbs;
 mod words;
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use chrono::Datelike as _;
 use hermes_agent::demo::DEMO_PROVIDER;
 use hermes_home::env;
 use hermes_llm::resolve::Selection;
+use hermes_store::remove_session_files;
 use hermes_tools::StateHandle;
-use hermes_tui::{App, History, Status};
+use hermes_tui::{App, Beginning, ChatError, History, Status};
 use hermes_types::SessionId;
 use ratatui::text::Line;
 
@@ -39,6 +46,8 @@ pub(super) struct Start {
     pub(super) checkpoints: bool,
     pub(super) source: Option<String>,
     pub(super) verbose: bool,
+    /// Goes with the first message.
+    pub(super) image: Option<PathBuf>,
 }
 
 pub(super) fn run(start: Start, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
@@ -76,10 +85,21 @@ async fn converse(
         true => Some(Worktree::create(&std::env::current_dir()?, out).await?),
         false => None,
     };
-    let mut host = ChatHost::new(context, start, wanted, state.clone(), worktree)?;
+    let pictures = match &start.image {
+        Some(path) => vec![hermes_agent::picture(path).map_err(CommandError::user)?],
+        None => Vec::new(),
+    };
+    let compact = context.config()?.bool("display.compact")?;
+    let mut host = ChatHost::new(
+        context.renewed(None),
+        start,
+        wanted,
+        state.clone(),
+        worktree,
+    )?;
     let dumb = context.environment.get(env::TERM) == Some("dumb");
     let ended = if dumb || !std::io::stdout().is_terminal() {
-        plain::run(&mut host, out).await?
+        plain::run(&mut host, pictures, out).await?
     } else {
         let app = App::new(
             preferences,
@@ -87,21 +107,61 @@ async fn converse(
             Box::new(words::Words::new(context, host.cwd())),
             Status::new(host.model_name(), host.short_cwd(), host.sandbox_name()),
         );
-        let greeting = greeting(&host);
-        match hermes_tui::run(app, &mut host, greeting, None).await {
+        let beginning = Beginning {
+            greeting: greeting(&host, compact),
+            pictures,
+        };
+        match hermes_tui::run(app, &mut host, beginning).await {
             Ok(session) => session,
             Err(error) => {
-                return Err(host.failure().unwrap_or_else(|| error.into()));
+                host.close().await;
+                return Err(host.failure().unwrap_or_else(|| broken(error)));
             }
         }
     };
+    if let Some(id) = host.unwanted.take() {
+        forget(&id, &state, context).await?;
+        host.close().await;
+        writeln!(out, "Session {id} was removed.")?;
+        host.leave_worktree(out).await;
+        return Ok(Exit::SUCCESS);
+    }
     host.close().await;
     farewell(ended.as_ref(), started, &state, context, out).await?;
     host.leave_worktree(out).await;
     Ok(Exit::SUCCESS)
 }
 
-fn greeting(host: &ChatHost<'_>) -> Vec<Line<'static>> {
+/// A chat that ended by itself says so, and how to go on.
+fn broken(error: ChatError) -> CommandError {
+    match error {
+        ChatError::Terminal(error) => error.into(),
+        ChatError::Open(reason) => CommandError::user(reason),
+        ChatError::ConversationBroke { ref session } => {
+            let hint = match session {
+                Some(id) => format!("what was said is stored: `hermes --resume {id}` goes on"),
+                None => "`hermes logs errors` may say why".to_owned(),
+            };
+            CommandError::internal(error).hint(hint)
+        }
+    }
+}
+
+/// Removes a session and the files that belong to it.
+async fn forget(
+    id: &SessionId,
+    state: &StateHandle,
+    context: &Context,
+) -> Result<(), CommandError> {
+    let gone = id.clone();
+    state
+        .run(move |database| database.delete_session(&gone))
+        .await?;
+    remove_session_files(&context.home.join("sessions"), id);
+    Ok(())
+}
+
+fn greeting(host: &ChatHost, compact: bool) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(format!(
         "Hermes {} · {} · /help shows what can be typed",
         env!("CARGO_PKG_VERSION"),
@@ -111,10 +171,24 @@ fn greeting(host: &ChatHost<'_>) -> Vec<Line<'static>> {
         lines.push(Line::from(
             "The demo model is a small set of rules, not a language model. Ask it to list or read files, run a command, search, or edit a file.",
         ));
+    } else if !compact {
+        let day = host.context.clock.now_local().ordinal() as usize;
+        lines.push(Line::from(format!("Tip: {}", TIPS[day % TIPS.len()])));
     }
     lines.push(Line::default());
     lines
 }
+
+/// One a day.
+const TIPS: [&str; 7] = [
+    "`@file:PATH` in a message brings the file along, `@diff` what you changed.",
+    "Alt+Enter begins a new line; Ctrl+G opens your editor.",
+    "`/queue TEXT` waits for the turn, `/steer TEXT` speaks into it.",
+    "`hermes -c` goes on with the last session, `/sessions` finds an older one.",
+    "`git diff | hermes chat -q \"review this\"` asks without a conversation.",
+    "`/background TEXT` has something answered beside the conversation.",
+    "`hermes config set terminal.backend docker` keeps commands in a container.",
+];
 
 /// How to come back, or a word of goodbye when nothing was said.
 async fn farewell(

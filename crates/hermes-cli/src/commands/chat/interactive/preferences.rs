@@ -11,6 +11,7 @@ pub(super) fn read(context: &Context, verbose: bool) -> Result<Preferences, Comm
     let tools = match config.string("display.tool_progress")?.as_str() {
         _ if verbose => ToolLines::Verbose,
         "off" => ToolLines::Off,
+        "new" => ToolLines::New,
         "verbose" => ToolLines::Verbose,
         _ => ToolLines::All,
     };
@@ -36,5 +37,32 @@ pub(super) fn read(context: &Context, verbose: bool) -> Result<Preferences, Comm
         profile,
         fold_lines: size("paste_collapse_threshold")?,
         fold_chars: size("paste_collapse_char_threshold")?,
+        paste_directory: Some(context.home.join("pastes")),
+        line_feed_sends: !line_feed_breaks(context),
+        confirm: config.bool("approvals.destructive_slash_confirm")?,
+        preview_lines: (
+            size("display.user_message_preview.first_lines")?,
+            size("display.user_message_preview.last_lines")?,
+        ),
+        tool_preview: size("display.tool_preview_length")?,
+        show_diffs: config.bool("display.inline_diffs")?,
+        raw_answers: config.string("display.final_response_markdown")? == "raw",
+        show_cost: config.bool("display.show_cost")?,
+        timestamps: config.bool("display.timestamps")?,
+        redrawn_lines: match config.bool("display.persistent_output")? {
+            true => size("display.persistent_output_max_lines")?,
+            false => 0,
+        },
     })
+}
+
+/// Terminals that can tell Ctrl+J from Enter. Elsewhere a line feed may be all that
+/// Enter sends.
+fn line_feed_breaks(context: &Context) -> bool {
+    let set = |name| context.environment.get_non_empty(name).is_some();
+    let program = context.environment.get_non_empty("TERM_PROGRAM");
+    ["SSH_CONNECTION", "SSH_TTY", "WSL_DISTRO_NAME", "WT_SESSION"]
+        .into_iter()
+        .any(set)
+        || program.is_some_and(|name| name.eq_ignore_ascii_case("ghostty"))
 }

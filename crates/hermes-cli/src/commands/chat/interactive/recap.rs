@@ -17,6 +17,11 @@ pub(super) struct RecapLimits {
 }
 
 impl RecapLimits {
+    /// How many exchanges are shown; `None` shows nothing at all.
+    pub(super) fn exchanges(&self) -> Option<usize> {
+        (self.full && self.exchanges > 0).then_some(self.exchanges)
+    }
+
     pub(super) fn read(config: &Config) -> Result<Self, ConfigError> {
         let size = |key: &str| -> Result<usize, ConfigError> {
             Ok(usize::try_from(config.integer(key)?).unwrap_or(0))
@@ -32,11 +37,12 @@ impl RecapLimits {
     }
 }
 
-/// One line per thing said; the last answer in full.
-pub(super) fn recap(messages: &[StoredMessage], limits: &RecapLimits) -> Vec<Line<'static>> {
-    if !limits.full || limits.exchanges == 0 {
-        return Vec::new();
-    }
+/// One line per thing said; the last answer in full. `earlier` messages are left out.
+pub(super) fn recap(
+    messages: &[StoredMessage],
+    earlier: usize,
+    limits: &RecapLimits,
+) -> Vec<Line<'static>> {
     let said: Vec<&StoredMessage> = messages
         .iter()
         .filter(|stored| match stored.message.role {
@@ -47,21 +53,14 @@ pub(super) fn recap(messages: &[StoredMessage], limits: &RecapLimits) -> Vec<Lin
             _ => false,
         })
         .collect();
-    let first = said
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, stored)| stored.message.role == Role::User)
-        .nth(limits.exchanges - 1)
-        .map_or(0, |(at, _)| at);
     let last_answer = said
         .iter()
         .rposition(|stored| stored.message.role == Role::Assistant);
     let mut lines = vec![Line::from("Previous Conversation")];
-    if first > 0 {
-        lines.push(Line::from(format!("  ... {first} earlier messages ...")));
+    if earlier > 0 {
+        lines.push(Line::from(format!("  ... {earlier} earlier messages ...")));
     }
-    for (at, stored) in said.iter().enumerate().skip(first) {
+    for (at, stored) in said.iter().enumerate() {
         let text = stored.message.content.text();
         let (label, text) = match stored.message.role {
             Role::User => ("● You: ", cut(&text, limits.user_chars, usize::MAX)),
@@ -138,8 +137,6 @@ mod tests {
     #[test]
     fn the_last_exchanges_are_shown_and_the_last_answer_in_full() {
         let messages = [
-            stored(Role::User, "one"),
-            stored(Role::Assistant, "first"),
             stored(Role::User, "a question that is long"),
             stored(Role::Assistant, ""),
             stored(Role::Tool, "output"),
@@ -155,7 +152,7 @@ mod tests {
             answer_lines: 2,
             skip_tool_only: true,
         };
-        let lines: Vec<String> = recap(&messages, &limits)
+        let lines: Vec<String> = recap(&messages, 2, &limits)
             .iter()
             .map(ToString::to_string)
             .collect();

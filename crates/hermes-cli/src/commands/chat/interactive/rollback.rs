@@ -18,7 +18,7 @@ const DIFF_LINES: usize = 80;
 /// Names that are listed after a rollback.
 const NAMES: usize = 20;
 
-pub(super) async fn run(host: &mut ChatHost<'_>, arguments: &str) -> Result<Outcome, CommandError> {
+pub(super) async fn run(host: &mut ChatHost, arguments: &str) -> Result<Outcome, CommandError> {
     let Some(checkpoints) = host.checkpoints() else {
         return Ok(Outcome::Say(match host.sandbox_name().as_str() {
             "local" => "No checkpoints are taken: `hermes config set checkpoints.enabled true`, or start with `hermes chat --checkpoints`.".to_owned(),
@@ -55,7 +55,7 @@ pub(super) async fn run(host: &mut ChatHost<'_>, arguments: &str) -> Result<Outc
 }
 
 async fn list(
-    host: &ChatHost<'_>,
+    host: &ChatHost,
     checkpoints: &Checkpoints,
     project: &Path,
 ) -> Result<Outcome, CommandError> {
@@ -167,7 +167,7 @@ fn told(found: &Checkpoint, project: &Path, done: &Restored) -> String {
 }
 
 /// The model must not believe in changes that are gone.
-async fn take_back(host: &mut ChatHost<'_>, text: String) -> Result<Outcome, CommandError> {
+async fn take_back(host: &mut ChatHost, text: String) -> Result<Outcome, CommandError> {
     Ok(match sessions::undo(host, "").await? {
         Outcome::Switch(mut switch) => {
             switch.message = format!("{text}\n\nThe last message is taken back with it.");

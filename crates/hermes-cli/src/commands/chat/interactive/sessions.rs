@@ -11,7 +11,11 @@ use crate::commands::sessions::ago;
 const OFFERED: usize = 200;
 const PREVIEW: usize = 400;
 
-pub(super) async fn begin(host: &mut ChatHost<'_>, title: &str) -> Result<Outcome, CommandError> {
+pub(super) async fn begin(
+    host: &mut ChatHost,
+    title: &str,
+    clear: bool,
+) -> Result<Outcome, CommandError> {
     host.forget_approvals();
     let chat = host.chat(None).await?;
     host.pending_title = (!title.is_empty()).then(|| title.to_owned());
@@ -19,14 +23,12 @@ pub(super) async fn begin(host: &mut ChatHost<'_>, title: &str) -> Result<Outcom
         chat,
         ended: Some("new_session"),
         message: "A new session. The one before is kept: `/resume` lists it.".to_owned(),
+        clear,
         then: Then::Nothing,
     }))
 }
 
-pub(super) async fn resume(
-    host: &mut ChatHost<'_>,
-    reference: &str,
-) -> Result<Outcome, CommandError> {
+pub(super) async fn resume(host: &mut ChatHost, reference: &str) -> Result<Outcome, CommandError> {
     if reference.is_empty() {
         return pick(host).await;
     }
@@ -48,11 +50,12 @@ pub(super) async fn resume(
         chat,
         ended: Some("resumed_other"),
         message: format!("Going on with `{id}`."),
+        clear: false,
         then: Then::Nothing,
     }))
 }
 
-pub(super) async fn pick(host: &ChatHost<'_>) -> Result<Outcome, CommandError> {
+pub(super) async fn pick(host: &ChatHost) -> Result<Outcome, CommandError> {
     let filter = ListFilter {
         limit: OFFERED,
         order: ListOrder::LastActive,
@@ -81,7 +84,7 @@ pub(super) async fn pick(host: &ChatHost<'_>) -> Result<Outcome, CommandError> {
     Ok(Outcome::Pick(Picker::new("Sessions", "resume", items)))
 }
 
-pub(super) async fn title(host: &mut ChatHost<'_>, text: &str) -> Result<Outcome, CommandError> {
+pub(super) async fn title(host: &mut ChatHost, text: &str) -> Result<Outcome, CommandError> {
     let Some(id) = host.session() else {
         return Ok(Outcome::Say("There is no session yet.".to_owned()));
     };
@@ -112,7 +115,7 @@ pub(super) async fn title(host: &mut ChatHost<'_>, text: &str) -> Result<Outcome
     }))
 }
 
-pub(super) async fn history(host: &ChatHost<'_>) -> Result<Outcome, CommandError> {
+pub(super) async fn history(host: &ChatHost) -> Result<Outcome, CommandError> {
     let messages = match host.session() {
         Some(id) => {
             host.state
@@ -149,10 +152,66 @@ pub(super) async fn history(host: &ChatHost<'_>) -> Result<Outcome, CommandError
     Ok(Outcome::Output(text))
 }
 
+/// Writes the whole session to a file that people and programs can read.
+pub(super) async fn save(host: &ChatHost) -> Result<Outcome, CommandError> {
+    let Some(id) = host.stored().await? else {
+        return Ok(Outcome::Say("Nothing was said yet.".to_owned()));
+    };
+    let asked = id.clone();
+    let exported = host
+        .state
+        .run(move |database| database.export(&asked))
+        .await?
+        .ok_or_else(|| CommandError::user("the session is gone"))?;
+    let directory = host.context.home.join("sessions").join("saved");
+    let time = host.context.clock.now_local().format("%Y%m%d_%H%M%S");
+    let path = directory.join(format!("{id}_{time}.json"));
+    std::fs::create_dir_all(&directory)?;
+    hermes_home::write_atomic(
+        &path,
+        format!("{exported:#}\n").as_bytes(),
+        host.context.policy().secret_file(),
+    )?;
+    Ok(Outcome::Say(format!("Written to `{}`.", path.display())))
+}
+
+/// Goes on in a copy; the session before stays as it is.
+pub(super) async fn branch(host: &mut ChatHost, title: &str) -> Result<Outcome, CommandError> {
+    let Some(id) = host.stored().await? else {
+        return Ok(Outcome::Say(
+            "There is nothing to branch off from yet.".to_owned(),
+        ));
+    };
+    let title = title.to_owned();
+    let child = host
+        .state
+        .run(move |database| {
+            let title = match title.is_empty() {
+                false => title,
+                true => {
+                    let row = database.session(&id)?;
+                    let base = row.and_then(|row| row.title);
+                    database.next_title(base.as_deref().unwrap_or("branch"))?
+                }
+            };
+            database.branch(&id, &title)
+        })
+        .await?;
+    let mut chat = host.chat(Some(&child)).await?;
+    chat.greeting.clear();
+    Ok(Outcome::Switch(Switch {
+        chat,
+        ended: Some("branched"),
+        message: format!("This is a copy now (`{child}`); `/resume` leads back."),
+        clear: false,
+        then: Then::Nothing,
+    }))
+}
+
 /// Takes back the last `count` questions and what followed them; the first of
 /// them is returned.
 async fn rewind(
-    host: &mut ChatHost<'_>,
+    host: &mut ChatHost,
     count: usize,
 ) -> Result<Option<(SessionId, String)>, CommandError> {
     let Some(id) = host.session() else {
@@ -177,7 +236,7 @@ async fn rewind(
     Ok(found.map(|text| (id, text)))
 }
 
-pub(super) async fn undo(host: &mut ChatHost<'_>, count: &str) -> Result<Outcome, CommandError> {
+pub(super) async fn undo(host: &mut ChatHost, count: &str) -> Result<Outcome, CommandError> {
     let count = match count {
         "" => 1,
         text => match text.parse::<usize>() {
@@ -201,7 +260,7 @@ pub(super) async fn undo(host: &mut ChatHost<'_>, count: &str) -> Result<Outcome
     .await
 }
 
-pub(super) async fn retry(host: &mut ChatHost<'_>) -> Result<Outcome, CommandError> {
+pub(super) async fn retry(host: &mut ChatHost) -> Result<Outcome, CommandError> {
     let Some((id, text)) = rewind(host, 1).await? else {
         return Ok(Outcome::Say("There is nothing to send again.".to_owned()));
     };
@@ -210,7 +269,7 @@ pub(super) async fn retry(host: &mut ChatHost<'_>) -> Result<Outcome, CommandErr
 
 /// The same session, read anew from the database.
 pub(super) async fn again(
-    host: &mut ChatHost<'_>,
+    host: &mut ChatHost,
     id: &SessionId,
     then: Then,
     message: &str,
@@ -222,6 +281,7 @@ pub(super) async fn again(
         chat,
         ended: None,
         message: message.to_owned(),
+        clear: false,
         then,
     }))
 }

@@ -1,0 +1,121 @@
+//! Questions to the person.
+
+use hermes_testkit::model::Reply;
+use serde_json::json;
+
+use super::Stage;
+use super::input::make_executable;
+
+fn removing() -> Reply {
+    Reply::tool_call("terminal", json!({"command": "rm -rf old-build"}))
+}
+
+#[test]
+fn a_dangerous_command_waits_for_an_answer() {
+    let stage = Stage::new();
+    let victim = stage.scratch.user_home().join("old-build");
+    std::fs::create_dir(&victim).unwrap();
+    let chat = stage.chat(&[]);
+    // Denied by its digit, by Escape and by Ctrl+C; allowed by Enter.
+    for key in ["4", "Escape", "C-c"] {
+        stage.push(removing());
+        stage.push(Reply::text(format!("denied with {key}")));
+        chat.enter("clean up").wait_for("May this command run?");
+        chat.keys(&[key]).wait_for(&format!("denied with {key}"));
+        assert!(victim.exists(), "{key}");
+    }
+    stage.push(removing());
+    stage.push(Reply::text("removed it"));
+    chat.enter("clean up").wait_for("❯ 1. Allow once");
+    assert!(chat.cursor().2, "the cursor stays visible");
+    let screen = chat.keys(&["Enter"]).wait_for("removed it");
+    assert!(!victim.exists());
+    assert!(
+        !screen.contains("Allow once"),
+        "the dialog left nothing behind:\n{screen}"
+    );
+}
+
+#[test]
+fn a_question_of_the_model_is_answered_by_choice_or_in_own_words() {
+    let stage = Stage::new();
+    let ask = || {
+        Reply::tool_call(
+            "clarify",
+            json!({"question": "Which port?", "choices": ["80", "8080"]}),
+        )
+    };
+    let chat = stage.chat(&[]);
+    stage.push(ask());
+    stage.push(Reply::text("so be it"));
+    chat.enter("serve").wait_for("Other (type your answer)");
+    chat.keys(&["2"]).wait_for("so be it");
+    assert!(
+        stage.last_question().contains("8080"),
+        "{}",
+        stage.last_question()
+    );
+    stage.push(ask());
+    stage.push(Reply::text("as you wish"));
+    chat.enter("serve").wait_for("Other (type your answer)");
+    chat.keys(&["3"]).wait_for("✎");
+    chat.enter("443 please").wait_for("as you wish");
+    assert!(stage.last_question().contains("443 please"));
+}
+
+#[test]
+fn the_password_for_sudo_is_typed_unseen_and_reaches_sudo_only() {
+    let stage = Stage::new();
+    let bin = stage.scratch.user_home().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let sudo = bin.join("sudo");
+    std::fs::write(
+        &sudo,
+        "#!/bin/sh\ncase $1 in -n) exit 1;; esac\nread password\n[ \"$password\" = swordfish ] && echo welcome\n",
+    )
+    .unwrap();
+    make_executable(&sudo);
+    // A login shell sets its path anew.
+    let profile = stage.scratch.user_home().join(".bash_profile");
+    std::fs::write(profile, format!("export PATH={}:$PATH\n", bin.display())).unwrap();
+    stage.push(Reply::tool_call("terminal", json!({"command": "sudo id"})));
+    stage.push(Reply::text("that was it"));
+    let chat = stage.chat(&[]);
+    chat.enter("who am I?").wait_for("sudo needs your password");
+    chat.type_text("swordfish").wait_for("•••••••••");
+    chat.keys(&["Enter"]).wait_for("that was it");
+    assert!(
+        stage.last_question().contains("welcome"),
+        "{}",
+        stage.last_question()
+    );
+    assert!(!chat.scrollback().contains("swordfish"));
+    assert!(!format!("{:?}", stage.requests()).contains("swordfish"));
+}
+
+#[test]
+fn what_throws_something_away_is_asked_about_and_no_stays() {
+    let stage = Stage::new();
+    let chat = stage.chat(&[]);
+    stage.push(Reply::text("the first answer"));
+    chat.enter("a question").wait_for("the first answer");
+    chat.enter("/new").wait_for("Really?");
+    chat.keys(&["3"]).wait_for("nothing was done");
+    chat.enter("/undo").wait_for("Really?");
+    chat.keys(&["Enter"])
+        .wait_for("Taken back; your text is in the input.");
+    chat.wait_for("❯ a question");
+    chat.keys(&["C-c"]);
+    chat.enter("/clear").wait_for("Really?");
+    let screen = chat.keys(&["2"]).wait_for("A new session.");
+    assert!(!screen.contains("the first answer"), "{screen}");
+    chat.enter("/new").wait_until("a second session", |screen| {
+        screen.matches("A new session.").count() == 2
+    });
+    assert!(
+        stage
+            .scratch
+            .read("config.yaml")
+            .contains("destructive_slash_confirm: false")
+    );
+}

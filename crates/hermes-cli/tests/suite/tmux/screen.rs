@@ -1,0 +1,193 @@
+//! What the terminal looks like: sizes, colours, and what is left behind.
+
+use hermes_testkit::model::{Gate, Reply};
+use hermes_testkit::process::wait_until_gone;
+use hermes_testkit::tmux::Terminal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::Stage;
+
+/// The shell takes lines again, shows what is typed, and so does what it runs.
+fn is_sane(terminal: &Terminal) {
+    terminal.enter("clear; stty -a");
+    let settings = terminal.wait_for("extproc");
+    for word in ["icanon", "echo", "isig", "icrnl", "opost"] {
+        let is_on = settings.split_whitespace().any(|setting| setting == word);
+        assert!(is_on, "{word}: {settings}");
+    }
+    terminal
+        .enter("echo back in the shell | tr a-z A-Z")
+        .wait_for("BACK IN THE SHELL");
+    assert!(terminal.cursor().2, "the cursor is hidden");
+}
+
+#[test]
+fn the_screen_is_usable_after_any_end() {
+    let stage = Stage::new();
+    let end = |signal: Signal, code: i32| {
+        stage.push(Reply::tool_call(
+            "terminal",
+            json!({"command": "rm -rf nothing-here"}),
+        ));
+        let chat = stage.chat(&[]);
+        chat.enter("go").wait_for("May this command run?");
+        let pid = chat.program();
+        kill(Pid::from_raw(pid as i32), signal).unwrap();
+        wait_until_gone(pid);
+        assert_eq!(chat.exit_code(), code, "{signal}");
+        is_sane(&chat);
+    };
+    end(Signal::SIGKILL, 137);
+    end(Signal::SIGTERM, 0);
+    end(Signal::SIGHUP, 0);
+    let chat = stage.chat(&[]);
+    chat.keys(&["C-d"]);
+    assert_eq!(chat.exit_code(), 0);
+    is_sane(&chat);
+}
+
+#[test]
+fn a_suspended_chat_comes_back() {
+    let stage = Stage::new();
+    stage.push(Reply::text("here again"));
+    let chat = stage.chat(&[]);
+    chat.type_text("dra").keys(&["C-z"]).wait_for("Stopped");
+    chat.enter("echo in between").wait_for("in between");
+    chat.enter("fg").wait_for("❯ dra");
+    chat.enter("ft").wait_for("here again");
+    assert_eq!(stage.last_question(), "draft");
+}
+
+#[test]
+fn a_resize_leaves_one_prompt_and_one_status_line() {
+    let stage = Stage::new();
+    let gate = Gate::new();
+    stage.push(
+        Reply::text("A paragraph that is long enough to be broken into several lines when the terminal becomes narrow. ")
+            .then_stall(&gate)
+            .then_text("The end."),
+    );
+    let chat = stage.chat_sized(&[], 120, 30);
+    chat.enter("tell").wait_for("becomes narrow.");
+    for (columns, rows) in [(50, 20), (120, 30), (40, 12), (80, 24)] {
+        chat.resize(columns, rows);
+        let screen = chat.wait_until("one prompt and one status line", |screen| {
+            screen.matches("Ctrl+C stops").count() + screen.matches("Ctrl+C …").count() <= 1
+                && screen.matches("⏱").count() == 1
+                && screen.matches("⚕ ❯").count() == 1
+        });
+        for line in screen.lines() {
+            assert!(line.chars().count() <= usize::from(columns), "{line}");
+        }
+    }
+    gate.release();
+    let screen = chat.wait_for("The end.");
+    chat.wait_until("an idle prompt", |screen| !screen.contains("⚕ ❯"));
+    assert_eq!(
+        screen.matches("A paragraph that is long").count(),
+        1,
+        "{screen}"
+    );
+}
+
+#[test]
+fn without_colour_nothing_is_coloured_and_nothing_is_lost() {
+    let stage = Stage::new();
+    let answer = "# Title\n\n`code` and a [link](http://x)\n\n```rust\nlet a = 1;\n```\n\nthe end";
+    for no_color in [false, true] {
+        stage.push(Reply::tool_call("read_file", json!({"path": "missing"})));
+        stage.push(Reply::text(answer));
+        let mut command = stage.command(&[]);
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        let chat = Terminal::start(&command, 80, 24);
+        chat.wait_for("❯");
+        let screen = chat.enter("show").wait_for("the end");
+        assert!(
+            screen.contains('✗') && screen.contains("let a = 1;"),
+            "{screen}"
+        );
+        let coloured = chat.coloured_screen();
+        // Foreground colours: 30-37, 90-97 and the extended 38.
+        let has_colour = coloured.split("\u{1b}[").skip(1).any(|sequence| {
+            let codes = sequence.split('m').next().unwrap_or("");
+            codes.split(';').any(|code| {
+                code.parse::<u8>()
+                    .is_ok_and(|code| (30..=38).contains(&code) || (90..=97).contains(&code))
+            })
+        });
+        assert_eq!(has_colour, !no_color, "{coloured:?}");
+    }
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines() {
+    let stage = Stage::new();
+    let mut command = stage.command(&[]);
+    command.env("TERM", "dumb");
+    let chat = Terminal::start(&command, 80, 24);
+    chat.wait_until("a prompt", |screen| screen.ends_with("\n>"));
+    stage.push(Reply::tool_call(
+        "clarify",
+        json!({"question": "Which?", "choices": ["left", "right"]}),
+    ));
+    stage.push(Reply::tool_call(
+        "terminal",
+        json!({"command": "rm -rf nothing-here"}),
+    ));
+    stage.push(Reply::text("a plain answer"));
+    chat.enter("go").wait_for("2  right");
+    chat.enter("2").wait_for("May this command run?");
+    let screen = chat.enter("no").wait_for("a plain answer");
+    assert!(
+        screen.contains("> terminal  rm -rf nothing-here"),
+        "{screen}"
+    );
+    let requests = stage.requests();
+    assert!(
+        requests[1].last_message()["content"]
+            .to_string()
+            .contains("right")
+    );
+    chat.enter("/status").wait_for("scripted-model");
+    // A turn is stopped by Ctrl+C; at the prompt it leaves.
+    let gate = Gate::new();
+    stage.push(Reply::text("never ").then_stall(&gate));
+    chat.enter("more");
+    gate.wait_reached();
+    chat.keys(&["C-c"]).wait_for("* stopped");
+    chat.keys(&["C-c"]).wait_for("hermes --resume ");
+    assert_eq!(chat.exit_code(), 0);
+    assert!(!chat.coloured_screen().contains("\u{1b}["));
+}
+
+#[test]
+fn small_and_smallest_terminals_work() {
+    let stage = Stage::new();
+    for (columns, rows) in [(80, 24), (40, 12), (20, 6)] {
+        stage.push(Reply::text("A short answer of a few words."));
+        let chat = stage.chat_sized(&["--yolo"], columns, rows);
+        chat.enter("a question that is longer than a narrow line");
+        chat.wait_until("the answer", |screen| screen.contains("words."));
+        chat.keys(&["C-d"]);
+        chat.wait_until("the end", |_| chat.scrollback().contains("[exit 0]"));
+    }
+}
+
+#[test]
+fn a_redraw_shows_the_last_lines_again() {
+    let stage = Stage::new();
+    stage.push(Reply::text("what was said"));
+    let chat = stage.chat(&[]);
+    chat.enter("speak").wait_for("what was said");
+    let screen = chat
+        .keys(&["C-l"])
+        .wait_until("a redrawn screen", |screen| {
+            screen.starts_with("Hermes") && screen.contains("what was said")
+        });
+    assert_eq!(screen.matches("what was said").count(), 1, "{screen}");
+}
