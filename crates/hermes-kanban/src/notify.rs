@@ -1,5 +1,5 @@
 //! What a gateway tells people about tasks. The outbox is the board's event log
-//! (see [`crate::store::Board::take_events`]); this is the wording.
+//! (see [`crate::store::Telling::pending_events`]); this is the wording.
 
 use crate::machine::{clip, first_line};
 use crate::model::{Event, EventKind, Task};

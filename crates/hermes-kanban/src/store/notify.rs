@@ -1,9 +1,9 @@
 //! Subscriptions and the outbox behind them.
 //!
 //! The outbox is the event log itself: what lies after a subscription's cursor is
-//! still to be told. Taking events moves the cursor in the same transaction, so
-//! of several gateways one gets each event; a delivery that failed moves it back
-//! if nobody has moved it since.
+//! still to be told. Looking moves nothing. Whoever has the events safe, in a ledger of
+//! its own or with the people, moves the cursor by compare-and-swap: a deliverer that
+//! is killed in between finds them again, and of several one gets each event.
 
 use hermes_types::TaskId;
 use rusqlite::params;
@@ -112,17 +112,13 @@ impl Telling for SqliteBoard {
             .collect::<Result<_, _>>()?)
     }
 
-    fn take_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError> {
-        if pending(self.database.connection(), key)?.is_none() {
-            return Ok(None);
-        }
-        self.database.write(|tx| {
-            let Some(delivery) = pending(tx, key)? else {
-                return Ok(None);
-            };
-            set_cursor(tx, key, delivery.from, delivery.to)?;
-            Ok(Some(delivery))
-        })
+    fn pending_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError> {
+        pending(self.database.connection(), key)
+    }
+
+    fn acknowledge(&self, key: &SubscriptionKey, delivery: &Delivery) -> Result<bool, KanbanError> {
+        self.database
+            .write(|tx| set_cursor(tx, key, delivery.from, delivery.to))
     }
 
     fn put_back(&self, key: &SubscriptionKey, delivery: &Delivery) -> Result<bool, KanbanError> {

@@ -263,9 +263,12 @@ pub trait Telling {
     ) -> Result<(), KanbanError>;
     fn unsubscribe(&self, key: &SubscriptionKey) -> Result<bool, KanbanError>;
     fn subscriptions(&self, task: Option<&TaskId>) -> Result<Vec<Subscription>, KanbanError>;
-    /// Takes what is to be told and moves the cursor. `None` when there is nothing,
-    /// which is found out without a write: a gateway asks every few seconds.
-    fn take_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError>;
+    /// What is to be told; `None` when there is nothing. Writes nothing: a gateway asks
+    /// every few seconds.
+    fn pending_events(&self, key: &SubscriptionKey) -> Result<Option<Delivery>, KanbanError>;
+    /// These events are safe elsewhere. `false` when somebody else was quicker, and
+    /// they are that one's.
+    fn acknowledge(&self, key: &SubscriptionKey, delivery: &Delivery) -> Result<bool, KanbanError>;
     /// Puts events back that could not be told; `false` when somebody has moved on.
     fn put_back(&self, key: &SubscriptionKey, delivery: &Delivery) -> Result<bool, KanbanError>;
 }

@@ -5,9 +5,13 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use hermes_kanban::machine::NewTask;
-use hermes_kanban::store::{Board, ClaimRequest, ListFilter, ListSort, OpenOptions};
+use hermes_kanban::machine::{Fence, NewTask};
+use hermes_kanban::store::{
+    Board, ClaimRequest, ListFilter, ListSort, OpenOptions, SubscriptionKey,
+};
+use hermes_store::rusqlite::Connection;
 use hermes_types::TaskId;
 
 use super::support::TestHome;
@@ -66,12 +70,37 @@ fn child_entry() {
                 }
             }
         }
+        // A gateway: what is to be told goes into its ledger, once per event, and only
+        // then the cursor moves.
+        "deliver" => {
+            let ledger = Connection::open(path.with_file_name("ledger.db")).unwrap();
+            ledger.busy_timeout(Duration::from_secs(60)).unwrap();
+            let board = open(path);
+            loop {
+                for subscription in board.subscriptions(None).unwrap() {
+                    let key = SubscriptionKey::from(&subscription);
+                    let Some(delivery) = board.pending_events(&key).unwrap() else {
+                        continue;
+                    };
+                    for event in &delivery.events {
+                        ledger
+                            .execute(
+                                "INSERT OR IGNORE INTO told VALUES (?1, ?2)",
+                                (event.id, &key.chat_id),
+                            )
+                            .unwrap();
+                    }
+                    board.acknowledge(&key, &delivery).unwrap();
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
         other => panic!("unknown role {other}"),
     }
 }
 
-fn children(role: &str, path: &Path) -> Vec<Child> {
-    (0..PROCESSES)
+fn children(role: &str, count: usize, path: &Path) -> Vec<Child> {
+    (0..count)
         .map(|number| {
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "suite::processes::child_entry", "--nocapture"])
@@ -104,7 +133,7 @@ fn eight_processes_lose_no_acknowledged_task() {
     for _ in 0..2 {
         let home = TestHome::new();
         let path = home.root().join("kanban.db");
-        let ids = acknowledged(children("create", &path));
+        let ids = acknowledged(children("create", PROCESSES, &path));
         let distinct: HashSet<&String> = ids.iter().flatten().collect();
         assert_eq!(ids.iter().map(Vec::len).sum::<usize>(), PROCESSES * 100);
         let board = open(&path);
@@ -136,7 +165,7 @@ fn eight_processes_never_claim_one_task_twice() {
             })
             .collect();
         let tasks = open(&path).create_many(&cards).unwrap();
-        let ids = acknowledged(children("claim", &path));
+        let ids = acknowledged(children("claim", PROCESSES, &path));
         let distinct: HashSet<&String> = ids.iter().flatten().collect();
         assert_eq!(
             distinct.len(),
@@ -155,6 +184,66 @@ fn eight_processes_never_claim_one_task_twice() {
         }
         assert_sound(&path);
     }
+}
+
+/// Deliverers are killed at any moment while tasks go on; every event is told once.
+#[test]
+fn killed_deliverers_lose_and_repeat_no_event() {
+    let home = TestHome::new();
+    let path = home.root().join("kanban.db");
+    let board = open(&path);
+    let ledger = Connection::open(path.with_file_name("ledger.db")).unwrap();
+    ledger
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             CREATE TABLE told (event INTEGER, chat TEXT, PRIMARY KEY (event, chat))",
+        )
+        .unwrap();
+    let ids: Vec<TaskId> = (0..5)
+        .map(|n| {
+            let id = TaskId::new(home.create(&format!("t{n}")));
+            for chat in ["1", "2"] {
+                let key = SubscriptionKey {
+                    task_id: id.clone(),
+                    platform: "telegram".into(),
+                    chat_id: chat.into(),
+                    thread_id: String::new(),
+                };
+                board.subscribe(&key, None, None).unwrap();
+            }
+            id
+        })
+        .collect();
+    let mut deliverers = children("deliver", 2, &path);
+    for round in 0..12 {
+        for id in &ids {
+            board.block(id, Some("why"), Fence::Open, None).unwrap();
+            board.unblock(id, None).unwrap();
+        }
+        if round % 3 == 2 {
+            for mut child in deliverers.drain(..) {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+            deliverers = children("deliver", 2, &path);
+        }
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while board.subscriptions(None).unwrap().iter().any(|one| {
+        let key = SubscriptionKey::from(one);
+        board.pending_events(&key).unwrap().is_some()
+    }) {
+        assert!(Instant::now() < deadline, "events are left over");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for mut child in deliverers {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let told: i64 = ledger
+        .query_row("SELECT COUNT(*) FROM told", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(told, 12 * 5 * 2);
 }
 
 fn assert_sound(path: &Path) {

@@ -145,7 +145,7 @@ fn a_summary_that_mentions_unknown_tasks_completes_with_a_remark() {
 }
 
 #[test]
-fn each_event_is_taken_once_and_can_be_put_back() {
+fn each_event_is_told_once_and_can_be_put_back() {
     let home = TestHome::new();
     let board = home.board();
     let id = board.create(&card("x")).unwrap().id;
@@ -157,22 +157,34 @@ fn each_event_is_taken_once_and_can_be_put_back() {
     };
     board.subscribe(&key, None, Some("default")).unwrap();
     assert_eq!(
-        board.take_events(&key).unwrap(),
+        board.pending_events(&key).unwrap(),
         None,
         "creation is not told"
     );
     board.block(&id, Some("why"), Fence::Open, None).unwrap();
-    let delivery = board.take_events(&key).unwrap().unwrap();
+    let delivery = board.pending_events(&key).unwrap().unwrap();
     assert_eq!(delivery.events[0].kind, "blocked");
-    assert_eq!(board.take_events(&key).unwrap(), None);
+    assert_eq!(
+        board.pending_events(&key).unwrap().as_ref(),
+        Some(&delivery)
+    );
+    assert!(board.acknowledge(&key, &delivery).unwrap());
+    assert!(
+        !board.acknowledge(&key, &delivery).unwrap(),
+        "somebody was quicker"
+    );
+    assert_eq!(board.pending_events(&key).unwrap(), None);
     assert!(board.put_back(&key, &delivery).unwrap());
-    assert_eq!(board.take_events(&key).unwrap().as_ref(), Some(&delivery));
+    assert_eq!(
+        board.pending_events(&key).unwrap().as_ref(),
+        Some(&delivery)
+    );
+    board.acknowledge(&key, &delivery).unwrap();
     board.unblock(&id, None).unwrap();
     board.complete(&id, &CompletionRequest::default()).unwrap();
-    assert_eq!(
-        board.take_events(&key).unwrap().unwrap().events[0].kind,
-        "completed"
-    );
+    let next = board.pending_events(&key).unwrap().unwrap();
+    assert_eq!(next.events[0].kind, "completed");
+    board.acknowledge(&key, &next).unwrap();
     assert!(
         !board.put_back(&key, &delivery).unwrap(),
         "somebody has moved on"
