@@ -47,6 +47,8 @@ pub(super) fn run(
         host: &context.host,
         caps,
         start: &context.directory,
+        // One round has nothing to compare with.
+        clock_was_set: false,
         own_runs: &own_runs,
     };
     let result = if args.dry_run {

@@ -15,6 +15,7 @@ use hermes_config::Config;
 use hermes_home::{Clock, Environment, Home, Lock, LockKind};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::clock_watch::ClockWatch;
 use super::launcher::{ProcessLauncher, WorkerExit};
 use super::lock::RoundLock;
 use super::{Caps, DispatchResult, Health, Round, Surroundings};
@@ -104,6 +105,16 @@ impl Daemon<'_> {
                 announced = true;
                 let remark =
                     format!("no cap is set: at most {memory} workers, by available memory");
+                if report(Report::Remark(remark)).is_err() {
+                    return Ok(Ended::Unheard);
+                }
+            }
+            if let Some(seconds) = state.watch.look(self.clock.now().timestamp()) {
+                let remark = format!(
+                    "the clock moved by {seconds} s beside time itself; live workers keep their \
+                     tasks while they get heard of again"
+                );
+                tracing::warn!(seconds, "the clock was set, or the machine slept");
                 if report(Report::Remark(remark)).is_err() {
                     return Ok(Ended::Unheard);
                 }
@@ -321,6 +332,7 @@ impl Daemon<'_> {
             host: self.host,
             caps,
             start: self.start,
+            clock_was_set: state.watch.is_lenient(),
             own_runs: ended,
         };
         round.run(launcher).map(Some)
@@ -336,6 +348,7 @@ struct State {
     said: HashSet<String>,
     exits: Vec<WorkerExit>,
     failed: bool,
+    watch: ClockWatch,
 }
 
 impl State {

@@ -17,6 +17,9 @@ pub struct Liveness {
     /// The claim was made on this host.
     pub host_local: bool,
     pub worker_alive: bool,
+    /// The clock has just been set, or the machine slept: what it says about a live
+    /// worker's silence or time means nothing yet.
+    pub clock_was_set: bool,
     /// Our own child: its end is known at once and needs no grace.
     pub own_child: bool,
 }
@@ -62,11 +65,14 @@ pub fn judge(task: &RunningTask, live: Liveness, settings: &Settings, now: i64) 
     let heartbeat_age = task.last_heartbeat_at.map(|at| now - at);
     let heartbeat_stale = heartbeat_age.is_some_and(|age| age > HEARTBEAT_STALE_SECONDS);
     if task.claim_expires.is_some_and(|expires| expires < now) {
-        return if live.host_local && live.worker_alive && !heartbeat_stale {
+        return if live.host_local && live.worker_alive && (!heartbeat_stale || live.clock_was_set) {
             Verdict::Extend
         } else {
             Verdict::Expired { heartbeat_stale }
         };
+    }
+    if live.worker_alive && live.clock_was_set {
+        return Verdict::Keep;
     }
     let Some(pid) = task.worker_pid else {
         // A claim by hand lives by its TTL; a dispatcher's must get a worker soon.
@@ -94,7 +100,9 @@ pub fn judge(task: &RunningTask, live: Liveness, settings: &Settings, now: i64) 
             .identity
             .as_ref()
             .filter(|identity| identity.ended_at.is_some());
-        let in_grace = elapsed < settings.crash_grace && !live.own_child && known.is_none();
+        // A run from the future was begun before the clock was set back.
+        let young = (0..settings.crash_grace).contains(&elapsed);
+        let in_grace = young && !live.own_child && known.is_none();
         return if in_grace {
             Verdict::Keep
         } else {
@@ -115,7 +123,7 @@ pub fn judge(task: &RunningTask, live: Liveness, settings: &Settings, now: i64) 
 pub(super) fn is_overdue(task: &RunningTask, now: i64) -> bool {
     task.worker_pid.is_none()
         && task.identity.is_some()
-        && now - task.run_started_at >= SPAWN_SECONDS
+        && !(0..SPAWN_SECONDS).contains(&(now - task.run_started_at))
 }
 
 fn judge_the_dead(task: &RunningTask, pid: i64) -> Verdict {
@@ -204,6 +212,7 @@ mod tests {
     const ALIVE: Liveness = Liveness {
         host_local: true,
         worker_alive: true,
+        clock_was_set: false,
         own_child: false,
     };
     const DEAD: Liveness = Liveness {
@@ -213,6 +222,7 @@ mod tests {
     const FOREIGN: Liveness = Liveness {
         host_local: false,
         worker_alive: false,
+        clock_was_set: false,
         own_child: false,
     };
 
@@ -329,6 +339,35 @@ mod tests {
                 limit: 60
             }
         );
+    }
+
+    #[test]
+    fn a_clock_that_was_set_ends_nobody_who_lives_and_hides_nobody_who_is_dead() {
+        let settings = settings();
+        let set = Liveness {
+            clock_was_set: true,
+            ..ALIVE
+        };
+        let silent = RunningTask {
+            last_heartbeat_at: Some(10_000),
+            max_runtime_seconds: Some(60),
+            ..running()
+        };
+        assert_eq!(judge(&silent, set, &settings, 40_000), Verdict::Extend);
+        let held = RunningTask {
+            claim_expires: Some(99_999),
+            ..silent
+        };
+        assert_eq!(judge(&held, set, &settings, 40_000), Verdict::Keep);
+        assert!(matches!(
+            judge(&held, ALIVE, &settings, 40_000),
+            Verdict::Stale { .. }
+        ));
+        // Set back: the run lies in the future.
+        assert!(matches!(
+            judge(&running(), DEAD, &settings, 5_000),
+            Verdict::Crashed { .. }
+        ));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! children's end at once, and explains an idle board. `docs/design/dispatcher.md`
 //! has the picture.
 
+mod clock_watch;
 pub mod daemon;
 mod guard;
 mod health;

@@ -44,6 +44,8 @@ pub struct Round<'a> {
     pub caps: Caps,
     /// Where the dispatcher was started.
     pub start: &'a Path,
+    /// The wall clock went another way than time did.
+    pub clock_was_set: bool,
     /// Runs of this process's own children that have ended.
     pub own_runs: &'a HashSet<i64>,
 }

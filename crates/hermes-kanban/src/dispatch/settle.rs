@@ -110,6 +110,7 @@ fn look(round: &Round<'_>, task: &RunningTask) -> Liveness {
     Liveness {
         host_local,
         worker_alive: host_local && round.host.find(task.worker()).is_some(),
+        clock_was_set: round.clock_was_set,
         own_child: task.run.is_some_and(|run| round.own_runs.contains(&run)),
     }
 }

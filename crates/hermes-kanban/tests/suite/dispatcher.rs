@@ -542,7 +542,10 @@ fn logs_are_appended_to_and_rotated_before_a_start() {
 }
 
 /// Runs the loop until `enough` rounds were reported or `done` says so.
-fn run_daemon(home: &TestHome, mut done: impl FnMut() -> bool) -> (Ended, Vec<Value>, Vec<String>) {
+pub(super) fn run_daemon(
+    home: &TestHome,
+    mut done: impl FnMut() -> bool,
+) -> (Ended, Vec<Value>, Vec<String>) {
     let config = home.context.config.clone();
     let daemon = Daemon {
         home: &home.context.home,

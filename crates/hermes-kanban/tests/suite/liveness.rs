@@ -8,7 +8,7 @@ use hermes_types::TaskId;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::dispatcher::{SLEEPER, dispatch, home_with, worker};
+use super::dispatcher::{SLEEPER, dispatch, home_with, run_daemon, worker};
 use super::support::TestHome;
 
 #[test]
@@ -151,6 +151,34 @@ fn a_clock_that_was_set_does_not_hide_a_live_worker() {
     let result = home.json("dispatch --json --dry-run");
     assert_eq!(result["crashed"], json!([]));
     assert!(standing.identity().is_alive());
+}
+
+/// The machine slept for a day: every heartbeat is old, every claim has run out, and
+/// every worker lives.
+#[test]
+fn a_loop_that_wakes_from_sleep_ends_nobody() {
+    let home = home_with(SLEEPER);
+    let id = home.create("x --assignee alpha --max-runtime 60");
+    let mut rounds = 0;
+    let (_, _, remarks) = run_daemon(&home, || {
+        rounds += 1;
+        if rounds == 2 {
+            worker(&home, &id);
+            home.sql("UPDATE tasks SET last_heartbeat_at = created_at");
+            home.advance(86_400);
+        }
+        rounds == 6
+    });
+    let process = worker(&home, &id);
+    assert!(process.is_alive());
+    assert_eq!(home.status(&id), "running");
+    assert!(
+        remarks
+            .iter()
+            .any(|text| text.contains("the clock moved by")),
+        "{remarks:?}"
+    );
+    home.ok(&format!("archive {id}"));
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn killed_deliverers_lose_and_repeat_no_event() {
 }
 
 fn assert_sound(path: &Path) {
-    let connection = rusqlite::Connection::open(path).unwrap();
+    let connection = Connection::open(path).unwrap();
     let verdict: String = connection
         .pragma_query_value(None, "integrity_check", |row| row.get(0))
         .unwrap();

@@ -256,6 +256,7 @@ fn an_interrupted_worker_leaves_a_note_and_the_next_round_takes_the_task_back() 
             ..Caps::default()
         },
         start: home.root(),
+        clock_was_set: false,
         own_runs: &none,
     };
     let result = round.run(&mut Nobody).unwrap();

@@ -75,6 +75,7 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
             ..Caps::default()
         },
         start: directory.path(),
+        clock_was_set: false,
         own_runs: &own_runs,
     };
     let (mut rehearsals, mut rounds, mut spawns) = (Vec::new(), Vec::new(), Vec::new());
