@@ -12,6 +12,7 @@ mod fallback;
 mod files;
 mod frame;
 mod kanban;
+mod kanban_exits;
 mod kanban_fleet;
 mod kanban_people;
 mod kills;
