@@ -9,7 +9,7 @@ use hermes_home::Clock;
 use hermes_llm::{Effort, Model};
 use hermes_tools::limits::Spill;
 use hermes_tools::{Registry, StateHandle, TodoList};
-use hermes_types::{Cost, CostStatus, SessionId, Usage};
+use hermes_types::{Cost, CostStatus, Message, SessionId, Usage};
 
 use crate::compress::CompressionOptions;
 use crate::guardrails::GuardrailLimits;
@@ -100,6 +100,8 @@ pub struct Options {
     pub attended: bool,
     /// Sent after the stored system prompt and never stored.
     pub ephemeral_system: Option<String>,
+    /// Sent right after the system prompt and never stored.
+    pub prefill: Arc<[Arc<Message>]>,
     /// Names the sandbox state of this agent; the session id when absent.
     pub task: Option<String>,
 }
@@ -123,6 +125,7 @@ impl Default for Options {
             parent_session: None,
             attended: false,
             ephemeral_system: None,
+            prefill: Arc::from([]),
             task: None,
         }
     }

@@ -12,6 +12,7 @@ pub struct SideTask {
     auxiliary: Auxiliary,
     main: Arc<dyn Model>,
     task: &'static str,
+    window: Option<u64>,
 }
 
 impl SideTask {
@@ -21,7 +22,14 @@ impl SideTask {
             auxiliary: Auxiliary::new(models, Arc::clone(&main)),
             main,
             task,
+            window: None,
         }
+    }
+
+    /// With the window of the task's own model, when the user named it.
+    pub fn with_window(mut self, window: Option<u64>) -> Self {
+        self.window = window;
+        self
     }
 }
 
@@ -47,7 +55,7 @@ impl Model for SideTask {
     }
 
     fn context_window(&self) -> u64 {
-        self.main.context_window()
+        self.window.unwrap_or_else(|| self.main.context_window())
     }
 
     /// The price of whoever answers is not known here.

@@ -54,6 +54,8 @@ variables! {
     INFERENCE_PROVIDER = "HERMES_INFERENCE_PROVIDER";
     /// Model when neither a flag nor `model.default` names one.
     INFERENCE_MODEL = "HERMES_INFERENCE_MODEL";
+    /// Text put after the system prompt in this run only.
+    EPHEMERAL_SYSTEM_PROMPT = "HERMES_EPHEMERAL_SYSTEM_PROMPT";
     /// Seconds between a signal and the end of a run; default 1.5.
     SIGTERM_GRACE = "HERMES_SIGTERM_GRACE";
     /// File tools write nothing outside of this directory.

@@ -128,12 +128,18 @@ impl Connection {
                 })
                 .collect(),
         };
+        let is_of_type = |kind: &str| {
+            response
+                .headers()
+                .get("content-type")
+                .and_then(|value| value.to_str().ok())
+                .is_some_and(|value| value.starts_with(kind))
+        };
+        if is_of_type("text/html") {
+            return Err(Fault::WebPage(url.to_string()));
+        }
         // Some servers answer in one piece whatever they are asked for.
-        let is_json = response
-            .headers()
-            .get("content-type")
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|value| value.starts_with("application/json"));
+        let is_json = is_of_type("application/json");
         Ok(Self {
             response: Some(response),
             sse: (streamed && !is_json).then(SseDecoder::new),
@@ -283,7 +289,7 @@ impl Connection {
             body.extend_from_slice(&bytes);
         }
         self.response = None;
-        let value = serde_json::from_slice(&body)
+        let value = wire::read_json(&String::from_utf8_lossy(&body))
             .map_err(|error| Fault::Malformed(format!("answer is not JSON ({error})")))?;
         let mut out = Vec::new();
         let outcome = self

@@ -2,6 +2,7 @@
 //! which limits. Front ends say who they are; everything else is decided here,
 //! once, so that all of them agree.
 
+mod prefill;
 mod settings;
 
 pub use settings::{AgentSettings, skill_library};
@@ -203,6 +204,7 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
             cwd: wishes.cwd.clone(),
             attended: wishes.attended,
             ephemeral_system: wishes.ephemeral_system.clone(),
+            prefill: prefill::prefill(config, home, &mut warnings)?.into(),
             ..Options::default()
         },
         clock: clock.clone(),

@@ -103,6 +103,11 @@ impl AgentSettings {
                 ),
                 max_depth: small("delegation.max_spawn_depth")?.max(1),
                 orchestrators: config.bool("delegation.orchestrator_enabled")?,
+                effort: effort(
+                    config
+                        .optional_string("delegation.reasoning_effort")?
+                        .as_deref(),
+                ),
             },
             clarify_timeout: Duration::from_secs(unsigned("agent.clarify_timeout")?),
             completion_guidance: config.bool("agent.task_completion_guidance")?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all};
-use hermes_llm::Model;
+use hermes_llm::{Effort, Model};
 use hermes_tools::toolsets::select;
 use hermes_tools::{Tool, ToolContext};
 use hermes_types::{ToolOutput, ToolSpec};
@@ -22,6 +22,8 @@ pub struct DelegationLimits {
     pub timeout: Duration,
     pub max_depth: u32,
     pub orchestrators: bool,
+    /// How long children think, when it differs from their parent.
+    pub effort: Option<Effort>,
 }
 
 impl Default for DelegationLimits {
@@ -32,6 +34,7 @@ impl Default for DelegationLimits {
             timeout: Duration::from_secs(600),
             max_depth: 1,
             orchestrators: true,
+            effort: None,
         }
     }
 }

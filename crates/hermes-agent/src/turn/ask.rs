@@ -37,7 +37,9 @@ impl Agent {
     }
 
     fn request(&self, turn: &Running, with_tools: bool) -> Request {
-        let mut request = Request::new(self.wire_system(), self.history.request());
+        let mut messages = self.setup.options.prefill.to_vec();
+        messages.extend(self.history.request());
+        let mut request = Request::new(self.wire_system(), messages);
         if with_tools {
             request.tools = std::sync::Arc::clone(&self.specs);
         }

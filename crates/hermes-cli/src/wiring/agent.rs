@@ -179,11 +179,9 @@ fn summarizer(
         || set("base_url").is_some()
         || set("provider").is_some_and(|name| name != "auto");
     Ok(named.then(|| {
-        Arc::new(SideTask::new(
-            models.clone(),
-            Arc::clone(main),
-            "compression",
-        )) as Arc<dyn hermes_llm::Model>
+        let task = SideTask::new(models.clone(), Arc::clone(main), "compression");
+        let window = section["context_length"].as_u64().filter(|n| *n > 0);
+        Arc::new(task.with_window(window)) as Arc<dyn hermes_llm::Model>
     }))
 }
 

@@ -516,6 +516,90 @@ fn a_conversation_on_a_terminal_gets_a_name_and_warnings() {
 }
 
 #[test]
+fn what_stands_before_and_after_a_conversation_is_sent_and_not_stored() {
+    let stage = Stage::with("prefill_messages_file: opening.json\n");
+    stage.scratch.write(
+        "opening.json",
+        r#"[{"role": "user", "content": "ping"}, {"role": "assistant", "content": "pong"}]"#,
+    );
+    stage.server.fallback(|_| Reply::text("ok"));
+    let output = stage
+        .scratch
+        .command(["-z", "hi"])
+        .env("HERMES_EPHEMERAL_SYSTEM_PROMPT", "Answer in Latin.")
+        .output()
+        .unwrap();
+    assert_eq!(output.stdout, b"ok\n");
+    let request = stage.server.requests().pop().unwrap();
+    let texts: Vec<&str> = request.messages()[1..]
+        .iter()
+        .filter_map(|message| message["content"].as_str())
+        .collect();
+    assert_eq!(texts, ["ping", "pong", "hi"]);
+    let system = request.messages()[0]["content"].as_str().unwrap();
+    assert!(system.ends_with("Answer in Latin."), "{system}");
+    let stored = stage.run(&["sessions", "export", "-"]).stdout;
+    assert!(!stored.contains("pong") && !stored.contains("Latin"));
+    // A file that cannot be read is told, and the conversation goes on.
+    stage.scratch.write("opening.json", "pong");
+    let ran = stage.run(&["chat", "-Q", "-q", "hi"]);
+    assert_eq!(ran.stdout, "ok\n");
+    assert!(ran.stderr.contains("opening.json) is left out"), "{ran:#?}");
+}
+
+#[test]
+fn providers_that_take_no_key_say_so_and_what_to_use() {
+    let scratch = Scratch::new();
+    for (provider, instead) in [
+        ("openai-codex", "openai-api"),
+        ("gemini-cli", "gemini"),
+        ("copilot", "openrouter"),
+        ("bedrock", "openrouter"),
+    ] {
+        let ran = scratch.run(["--provider", provider, "-m", "x", "-z", "hi"]);
+        assert_eq!(ran.code, 1, "{ran:#?}");
+        let told = |text: &str| text.contains("not built yet") && text.contains(instead);
+        assert!(told(&ran.stderr), "{provider}: {ran:#?}");
+        let ran = scratch.run(["auth", "add", provider, "--api-key", "k"]);
+        assert_eq!(ran.code, 2, "{ran:#?}");
+        assert!(told(&ran.stderr), "{provider}: {ran:#?}");
+    }
+    assert!(
+        !scratch.exists("auth.json"),
+        "nothing is stored that nothing uses"
+    );
+}
+
+#[test]
+fn subagents_think_as_long_as_they_are_told() {
+    let stage =
+        Stage::with("agent:\n  reasoning_effort: low\ndelegation:\n  reasoning_effort: high\n");
+    let config = stage
+        .scratch
+        .read("config.yaml")
+        .replace(
+            "context_length: 200000",
+            "context_length: 200000\n  api_mode: codex_responses",
+        )
+        .replace(ModelServer::DEFAULT_MODEL, "gpt-5");
+    stage.scratch.write("config.yaml", config);
+    stage.server.push(Reply::tool_call(
+        "delegate_task",
+        json!({"goal": "count birds"}),
+    ));
+    stage.server.push(Reply::text("seven"));
+    stage.server.push(Reply::text("reported"));
+    assert_eq!(stage.run(&["-z", "go"]).stdout, "reported\n");
+    let efforts: Vec<Value> = stage
+        .server
+        .requests()
+        .iter()
+        .map(|request| request.body["reasoning"]["effort"].clone())
+        .collect();
+    assert_eq!(efforts, ["low", "high", "low"]);
+}
+
+#[test]
 fn old_sessions_go_when_a_chat_starts_and_their_files_with_them() {
     let stage = Stage::new();
     stage.server.fallback(|_| Reply::text("ok"));

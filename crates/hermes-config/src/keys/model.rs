@@ -125,7 +125,7 @@ pub(super) const APPROVAL: &[Key] = auxiliary_bridged!(
 
 auxiliary! {
     "compression", true, 120, "summarising a long conversation", [
-        unset("auxiliary.compression.context_length", Type::Integer, "context window of the summarising model")
+        unset("auxiliary.compression.context_length", Type::Integer, "context window of the summarising model").live()
     ];
     "skills_hub", false, 30, "looking up skills", [];
     "mcp", false, 30, "requests of MCP servers", [];

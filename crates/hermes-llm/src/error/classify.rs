@@ -71,6 +71,14 @@ pub fn classify(fault: &Fault, conversation: &Conversation) -> ModelError {
         Fault::NoAnswer => {
             return ModelError::new(ErrorClass::Invalid, "the provider sent an empty answer");
         }
+        Fault::WebPage(address) => {
+            return ModelError::new(
+                ErrorClass::BadRequest,
+                format!(
+                    "{address} answers with a web page, not as a model: check `model.base_url`, which usually ends in /v1"
+                ),
+            );
+        }
         Fault::Transport { broken, message } => return transport(*broken, message, conversation),
     };
     let evidence = Evidence {

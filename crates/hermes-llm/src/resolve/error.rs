@@ -21,8 +21,13 @@ pub enum ResolveError {
     NoBaseUrl { provider: String },
     #[error("{url:?} is not a usable address: {reason}")]
     BadBaseUrl { url: String, reason: String },
-    #[error("{label} needs {what}, which is not built yet")]
-    NotBuilt { label: String, what: &'static str },
+    #[error("{label} is reached by {what}, which is not built yet")]
+    NotBuilt {
+        label: String,
+        what: &'static str,
+        /// The same vendor's models behind an API key.
+        instead: Option<&'static str>,
+    },
     #[error("unknown api_mode {mode:?}")]
     UnknownMode { mode: String },
     #[error("{model} has a context window of {window} tokens; at least 64K are needed")]
@@ -53,7 +58,12 @@ impl ResolveError {
             Self::BadBaseUrl { .. } => {
                 "an address looks like `https://host/v1` or `http://127.0.0.1:8080/v1`".to_owned()
             }
-            Self::NotBuilt { .. } => "use a provider with an API key; `hermes auth add` stores one".to_owned(),
+            Self::NotBuilt { instead: Some(provider), .. } => {
+                format!("use `--provider {provider}` with an API key; `hermes auth add {provider}` stores one")
+            }
+            Self::NotBuilt { instead: None, .. } => {
+                "use a provider with an API key, such as `openrouter`; `hermes auth add openrouter` stores one".to_owned()
+            }
             Self::UnknownMode { .. } => {
                 "use `chat_completions`, `anthropic_messages`, `codex_responses` or `gemini`".to_owned()
             }

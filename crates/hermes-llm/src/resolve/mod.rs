@@ -18,5 +18,5 @@ pub use custom::NamedEndpoint;
 pub use error::ResolveError;
 pub use names::wire_name;
 pub use routes::{Route, fallback_routes};
-pub use select::{Sources, pool_of, pool_spec, usable_providers};
+pub use select::{Sources, pool_for_new_key, pool_of, pool_spec, usable_providers};
 pub use settings::Selection;

@@ -163,15 +163,33 @@ fn strategy(name: &str, config: &Value) -> Strategy {
 pub(super) fn not_built(provider: &Provider) -> Option<ResolveError> {
     let what = match provider.auth {
         AuthKind::Key | AuthKind::KeyOptional | AuthKind::OauthOrKey => return None,
-        AuthKind::Oauth => "a login",
-        AuthKind::TokenExchange => "a token exchange",
+        AuthKind::Oauth => "a login in the browser",
+        AuthKind::TokenExchange => "trading one token for another",
         AuthKind::Process => "another program",
-        AuthKind::Aws => "AWS credentials",
+        AuthKind::Aws => "requests signed for AWS",
+    };
+    let instead = match provider.id.as_str() {
+        "openai-codex" => Some("openai-api"),
+        "google-gemini-cli" => Some("gemini"),
+        "xai-oauth" => Some("xai"),
+        "minimax-oauth" => Some("minimax"),
+        _ => None,
     };
     Some(ResolveError::NotBuilt {
         label: provider.label.clone(),
         what,
+        instead,
     })
+}
+
+/// The pool that a new key goes to; a key that nothing could use is refused.
+pub fn pool_for_new_key(name: &str, sources: &Sources<'_>) -> Result<PoolSpec, ResolveError> {
+    if let Chosen::Known(provider) = by_name(name, sources)?
+        && let Some(error) = not_built(provider)
+    {
+        return Err(error);
+    }
+    pool_of(name, sources)
 }
 
 /// The known name that is nearest, if any is near.

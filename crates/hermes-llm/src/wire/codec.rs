@@ -85,13 +85,56 @@ impl Ending {
 
 /// The JSON of an event; text that is none means that the stream was damaged.
 pub(super) fn parse(event: &SseEvent) -> Result<Value, Fault> {
-    serde_json::from_str(&event.data)
-        .map_err(|error| Fault::Malformed(format!("event is not JSON ({error})")))
+    read_json(&event.data).map_err(|error| Fault::Malformed(format!("event is not JSON ({error})")))
 }
+
+/// JSON in which half a character may stand where a provider cut one in two: it
+/// becomes the sign for something unreadable.
+pub(crate) fn read_json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| match whole_characters(text) {
+        Some(mended) => serde_json::from_str(&mended),
+        None => Err(error),
+    })
+}
+
+/// The text with every lone surrogate escape replaced; `None` when there is none.
+fn whole_characters(text: &str) -> Option<String> {
+    /// The code unit of an escape at the beginning of the text.
+    fn unit(text: &str) -> Option<u16> {
+        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut mended = false;
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match (unit(rest), rest.get(6..).and_then(unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                mended = true;
+                out.push_str("\\ufffd");
+                rest = &rest[6..];
+                continue;
+            }
+            (Some(_), _) => 6,
+            // Another escape, which is two bytes of ASCII in valid JSON.
+            (None, _) => rest.len().min(2),
+        };
+        out.push_str(rest.get(..length)?);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    mended.then_some(out)
+}
+
+/// More tokens than any answer has; a provider that says so is mistaken.
+const MOST_TOKENS: u64 = 1 << 40;
 
 /// A count, wherever a provider put it; negative and fractional ones count as 0.
 pub(super) fn count(value: &Value) -> u64 {
-    value.as_u64().unwrap_or(0)
+    value.as_u64().unwrap_or(0).min(MOST_TOKENS)
 }
 
 /// The first of several values that is a positive count.
@@ -101,4 +144,35 @@ pub(super) fn first_count(values: &[&Value]) -> u64 {
         .map(|v| count(v))
         .find(|n| *n > 0)
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn half_characters_become_readable() {
+        for (text, read) in [
+            (r#"{"a": "x\ud800y"}"#, "x\u{fffd}y"),
+            (r#"{"a": "\udc00"}"#, "\u{fffd}"),
+            (r#"{"a": "\ud83d\ud83d\ude00"}"#, "\u{fffd}😀"),
+            (r#"{"a": "\\ud800 \n \ud800"}"#, "\\ud800 \n \u{fffd}"),
+        ] {
+            assert_eq!(read_json(text).unwrap(), json!({"a": read}), "{text}");
+        }
+        assert!(read_json(r#"{"a": "\ud8"#).is_err());
+        assert!(read_json("{\"a\": \"\\").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_json_stays_what_it_is(text in "(\\PC|\\\\|u|d8)*") {
+            let written = json!(text).to_string();
+            prop_assert_eq!(read_json(&written).unwrap(), json!(text));
+            // No text makes it panic.
+            let _ = read_json(&text);
+        }
+    }
 }

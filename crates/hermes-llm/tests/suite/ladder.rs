@@ -678,3 +678,33 @@ async fn a_request_that_failed_for_good_is_written_down_without_its_key() {
         .unwrap();
     assert_eq!(dumps(&home)[1]["reason"], "requested");
 }
+
+#[tokio::test]
+async fn a_web_page_is_told_apart_from_an_answer_at_once() {
+    let server = ModelServer::start();
+    server.push(Reply::body(
+        200,
+        "text/html; charset=utf-8",
+        "<html>hi</html>",
+    ));
+    let error = text(&model(&server)).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::BadRequest);
+    assert!(error.message.contains("model.base_url"), "{error}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn numbers_and_characters_that_cannot_be_do_no_harm() {
+    let server = ModelServer::start();
+    let most = u64::MAX;
+    server.push(Reply::recorded(format!(
+        "data: {{\"choices\": [{{\"delta\": {{\"content\": \"a\\ud800b\"}}, \"finish_reason\": \"stop\"}}]}}\n\n\
+         data: {{\"choices\": [], \"usage\": {{\"prompt_tokens\": {most}, \"completion_tokens\": {most}}}}}\n\n\
+         data: [DONE]\n\n"
+    )));
+    let answer = ask(&model(&server), &hello()).await.unwrap();
+    assert_eq!(answer.text, "a\u{fffd}b");
+    let mut usage = answer.usage.unwrap();
+    usage += usage;
+    assert!(usage.total() < 1 << 50, "{usage:?}");
+}

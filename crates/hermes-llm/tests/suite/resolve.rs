@@ -197,13 +197,13 @@ fn what_is_missing_is_named_with_the_way_out() {
         (
             selection("bedrock"),
             "",
-            "AWS Bedrock needs AWS credentials, which is not built yet",
+            "AWS Bedrock is reached by requests signed for AWS, which is not built yet",
             "API key",
         ),
         (
             selection("openai-codex"),
             "",
-            "OpenAI Codex login needs a login, which is not built yet",
+            "OpenAI Codex login is reached by a login in the browser, which is not built yet",
             "API key",
         ),
         (

@@ -12,7 +12,7 @@ use hermes_http::Http;
 use hermes_llm::auth::{
     AuthError, AuthFile, ManageError, PoolSpec, Row, Status, add_key, list, remove, reset,
 };
-use hermes_llm::resolve::{ResolveError, pool_of, pool_spec, usable_providers};
+use hermes_llm::resolve::{ResolveError, pool_for_new_key, pool_of, pool_spec, usable_providers};
 use hermes_llm::{Models, OpenError, Secret};
 use serde_json::json;
 
@@ -146,7 +146,9 @@ impl<'a> Keys<'a> {
         key: Option<String>,
         out: &mut Out,
     ) -> Result<Exit, CommandError> {
-        let spec = self.spec(provider)?;
+        let spec = self
+            .models
+            .with_sources(|sources| pool_for_new_key(provider, sources))??;
         let key = match key {
             Some(key) => key,
             None => hidden(&format!("API key for {} (not shown):", spec.name), out)?,

@@ -218,6 +218,10 @@ pub(super) fn wishes(
         }),
         max_turns,
         ignore_rules: options.ignore_rules,
+        ephemeral_system: context
+            .environment
+            .get_non_empty(env::EPHEMERAL_SYSTEM_PROMPT)
+            .map(str::to_owned),
         pass_session_id: options.pass_session_id,
         kanban: context
             .environment
