@@ -1,6 +1,7 @@
 //! What can be measured. Each area is one module with one `run`.
 
 mod agent;
+mod chat;
 mod kanban;
 mod sandbox;
 mod sessions;
@@ -30,6 +31,8 @@ pub(crate) enum Area {
     Sandbox,
     /// Conversations with a scripted model that answers at once.
     Agent,
+    /// The conversation in the terminal: start, idle, latency, a long session resumed.
+    Chat,
     /// A board with 10,000 tasks, and many processes on one board.
     Kanban,
 }
@@ -42,6 +45,7 @@ const AREAS: &[(Area, Measure)] = &[
     (Area::Terminal, terminal::run),
     (Area::Sandbox, sandbox::run),
     (Area::Agent, agent::run),
+    (Area::Chat, chat::run),
     (Area::Kanban, kanban::run),
 ];
 
