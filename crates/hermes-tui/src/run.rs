@@ -21,7 +21,7 @@ use crate::paint::Painter;
 use crate::terminal::RawTerminal;
 
 /// Text that streams in is painted at most this often; keys are painted at once.
-const FRAME: Duration = Duration::from_millis(15);
+const FRAME: Duration = Duration::from_millis(8);
 /// Spinner and clocks, only while something runs.
 const TICK: Duration = Duration::from_millis(100);
 /// Events taken in before a key is looked for.

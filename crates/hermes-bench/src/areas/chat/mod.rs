@@ -227,7 +227,7 @@ fn under_load(bench: &Bench, server: &ModelServer, home: &Path) -> Result<Option
             screen.press("\x15")?;
             typed.clear();
             // The empty input shows what Enter does.
-            screen.seen("Enter interrupts", position)?;
+            screen.seen("Ctrl+C stops", position)?;
         }
         // Letters that nothing else on the screen has.
         typed.push(['Q', 'X', 'Z', 'J', 'K'][number % 5]);
