@@ -110,6 +110,12 @@ impl Attempt {
                     Next::Wait => {
                         let wait = self.inner.policy.wait(&error, self.failures);
                         self.note(&error);
+                        tracing::warn!(
+                            model = self.inner.endpoint.form.model,
+                            error = error.message,
+                            wait_ms = wait.as_millis() as u64,
+                            "a request failed and is sent again"
+                        );
                         tokio::time::sleep(wait).await;
                     }
                     Next::GiveUp => {

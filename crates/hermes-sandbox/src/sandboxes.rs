@@ -1,7 +1,7 @@
 //! Which sandbox a task gets: made from configuration when first needed, shared by
 //! everybody who is not set apart on purpose.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,6 +79,8 @@ struct Made {
     docker: Option<Arc<DockerHost>>,
     containers: Vec<Arc<DockerTarget>>,
     hosts: Vec<Arc<SshTarget>>,
+    /// Tasks whose left processes have been looked for.
+    taken_up: HashSet<String>,
 }
 
 impl Sandboxes {
@@ -109,6 +111,16 @@ impl Sandboxes {
 
     pub fn processes(&self) -> &Arc<Processes> {
         &self.processes
+    }
+
+    /// Goes on with what an earlier Hermes started for `task` and left running.
+    /// Looks once for each task.
+    pub async fn take_up(&self, task: &str) {
+        if !self.lock().taken_up.insert(task.to_owned()) {
+            return;
+        }
+        let target = self.get(task).ok().map(|sandbox| sandbox.target().clone());
+        self.processes.recover(target.as_ref(), Some(task)).await;
     }
 
     /// Read anew for every call, so that a bad value fails the call it concerns.

@@ -130,8 +130,9 @@ impl Agent {
             let started = Instant::now();
             let context = self.context(&one.call);
             let output = run(&one, &context, self.setup.options.cancel_grace).await;
-            let message = self.finished(&one, output, started.elapsed(), turn).await?;
+            let (message, seen) = self.finished(&one, output, started.elapsed(), turn).await;
             self.keep(message).await?;
+            self.events.send(seen).await;
         }
         Ok(())
     }
@@ -161,10 +162,9 @@ impl Agent {
         // calls; loading sorts them the same way.
         let mut done: Vec<Option<(Message, Option<i64>)>> = vec![None; prepared.len()];
         while let Some((index, output, elapsed)) = running.next().await {
-            let message = self
-                .finished(&prepared[index], output, elapsed, turn)
-                .await?;
+            let (message, seen) = self.finished(&prepared[index], output, elapsed, turn).await;
             let row = self.session.append(message.clone()).await?;
+            self.events.send(seen).await;
             done[index] = Some((message, row));
         }
         drop(running);
@@ -206,14 +206,15 @@ impl Agent {
             .await;
     }
 
-    /// From what the tool returned to the message that is stored.
+    /// From what the tool returned to the message that is stored, and what is shown
+    /// once it is: nothing is seen that a crash could take back.
     async fn finished(
         &mut self,
         one: &Prepared,
         output: ToolOutput,
         elapsed: Duration,
         turn: &mut Running,
-    ) -> Result<Message, Broken> {
+    ) -> (Message, TurnEvent) {
         let name = one.call.name.as_str();
         let mask = self.setup.options.redact_secrets;
         let mut text = cleaned(name, &output.text, mask);
@@ -238,23 +239,23 @@ impl Agent {
         if let Some(guidance) = self.control.take_steer() {
             text.push_str(&guidance_note(&guidance));
         }
-        self.events
-            .send(TurnEvent::ToolFinished {
-                id: one.call.id.clone(),
-                name: name.to_owned(),
-                failed,
-                duration_ms: elapsed.as_millis() as u64,
-                summary,
-                diff: output.diff.map(|diff| cleaned(name, &diff, mask)),
-            })
-            .await;
+        let duration_ms = elapsed.as_millis() as u64;
+        tracing::info!(tool = name, failed, duration_ms, "a tool was called");
+        let seen = TurnEvent::ToolFinished {
+            id: one.call.id.clone(),
+            name: name.to_owned(),
+            failed,
+            duration_ms,
+            summary,
+            diff: output.diff.map(|diff| cleaned(name, &diff, mask)),
+        };
         let content = ToolOutput {
             text,
             images: output.images,
             ..ToolOutput::default()
         }
         .into_content();
-        Ok(Message::tool_result(&one.call, content))
+        (Message::tool_result(&one.call, content), seen)
     }
 
     async fn keep_note(&mut self, call: &ToolCall, note: &str) -> Result<(), Broken> {

@@ -13,6 +13,7 @@ mod words;
 
 use hermes_tools::StateError;
 use hermes_types::{Content, Cost, Message, Role, TurnEvent, TurnOutcome, Usage};
+use tracing::Instrument as _;
 
 use crate::agent::Agent;
 use crate::guardrails::Guardrails;
@@ -97,12 +98,17 @@ impl Agent {
     /// Runs one turn to its end. Never fails: what went wrong is in the outcome.
     pub async fn turn(&mut self, input: impl Into<Content>) -> TurnOutcome {
         let mut turn = Running::new(self);
-        let end = match self.run_turn(input.into(), &mut turn).await {
+        let span = tracing::info_span!("turn", session = %self.session.id);
+        let run = self
+            .run_turn(input.into(), &mut turn)
+            .instrument(span.clone());
+        let end = match run.await {
             Ok(end) => end,
             Err(error) => End::failed(format!("the session cannot be stored: {error}")),
         };
         self.history.clear_transient();
         let outcome = self.outcome(end, turn);
+        span.in_scope(|| self.log(&outcome));
         self.control.clear();
         self.events
             .send(TurnEvent::Finished {
@@ -110,6 +116,17 @@ impl Agent {
             })
             .await;
         outcome
+    }
+
+    fn log(&self, outcome: &TurnOutcome) {
+        let (model, calls) = (self.setup.model.name(), outcome.api_calls);
+        let (input, output) = (outcome.usage.input, outcome.usage.output);
+        match &outcome.error {
+            None => tracing::info!(model, calls, input, output, "a turn was answered"),
+            Some(error) => {
+                tracing::warn!(model, calls, reason = ?outcome.reason, error, "a turn ended early");
+            }
+        }
     }
 
     async fn run_turn(&mut self, input: Content, turn: &mut Running) -> Result<End, Broken> {

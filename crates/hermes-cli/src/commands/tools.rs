@@ -7,9 +7,10 @@ use clap::Subcommand;
 use hermes_agent::build::{gates, mcp_servers, saved_toolsets};
 use hermes_config::Config;
 use hermes_config::edit::{Change, change_config};
-use hermes_tools::toolsets::{CONFIGURABLE, PLATFORMS, PlatformTools, platform_tools};
+use hermes_tools::toolsets::{CONFIGURABLE, NOT_BUILT, PLATFORMS, PlatformTools, platform_tools};
 use serde_json::{Value, json};
 
+use crate::output::wrap;
 use crate::{CommandError, Context, Exit, Out};
 
 #[derive(clap::Args, Debug)]
@@ -99,6 +100,19 @@ fn list(platform: &str, context: &Context, out: &mut Out) -> Result<Exit, Comman
             "✗ disabled"
         };
         writeln!(out, "  {mark}  {}  {}", entry.name, entry.label)?;
+    }
+    let listed_only: Vec<&str> = NOT_BUILT
+        .iter()
+        .copied()
+        .filter(|name| tools.toolsets.contains(name))
+        .collect();
+    if !listed_only.is_empty() {
+        let note = format!(
+            "not built yet, so not offered to the model: {}",
+            listed_only.join(", ")
+        );
+        let width = out.width();
+        out.stderr_line(&wrap(&note, width, "  "));
     }
     let servers = mcp_servers(&config);
     if !servers.is_empty() {

@@ -655,3 +655,69 @@ fn a_picture_that_the_model_cannot_see_is_left_out_and_the_rest_is_asked() {
         .collect();
     assert_eq!(bodies, [true, false]);
 }
+
+#[test]
+fn sets_that_are_called_not_built_are_not_offered_and_all_others_are() {
+    use hermes_tools::toolsets::{CONFIGURABLE, NOT_BUILT, expand};
+    let stage = Stage::new();
+    stage.server.push(Reply::text("ok"));
+    stage.run(&["-z", "hi"]);
+    let requests = stage.server.requests();
+    let offered = requests[0].tool_names();
+    for set in CONFIGURABLE {
+        let tools = expand(set.name).unwrap_or_default();
+        let built = tools.iter().any(|tool| offered.contains(&tool.as_str()));
+        assert_eq!(built, !NOT_BUILT.contains(&set.name), "{}", set.name);
+    }
+    let listed = stage.run(&["tools", "list"]);
+    assert!(listed.stderr.contains("not built yet"), "{listed:#?}");
+}
+
+#[test]
+fn a_process_that_outlived_its_hermes_is_taken_up_by_the_next_one() {
+    let stage = Stage::new();
+    let start = json!({"command": "echo up; sleep 300", "background": true});
+    stage.server.push(Reply::tool_call("terminal", start));
+    stage.server.push(Reply::text("started"));
+    assert_eq!(stage.run(&["-z", "start it"]).stdout, "started\n");
+    let answers = |requests: Vec<hermes_testkit::model::Recorded>| -> Value {
+        let last = requests.last().expect("a request").last_message().clone();
+        let text = last["content"].as_str().expect("a result");
+        serde_json::from_str(text).expect("JSON")
+    };
+    let id = answers(stage.server.requests())["session_id"].clone();
+
+    let list = json!({"action": "list"});
+    stage.server.push(Reply::tool_call("process", list));
+    let kill = json!({"action": "kill", "session_id": id});
+    stage.server.push(Reply::tool_call("process", kill));
+    stage.server.push(Reply::text("ended"));
+    assert_eq!(stage.run(&["--continue", "-z", "end it"]).stdout, "ended\n");
+    let requests = stage.server.requests();
+    let listed = answers(requests[..requests.len() - 1].to_vec());
+    assert_eq!(listed["processes"][0]["session_id"], id, "{listed:#}");
+    let ended = answers(requests);
+    assert_eq!(ended["status"], "killed", "{ended:#}");
+}
+
+#[test]
+fn a_turn_is_told_in_the_log_and_a_failure_in_the_log_of_errors() {
+    let stage = Stage::new();
+    stage.server.push(Reply::tool_call("todo", json!({})));
+    stage.server.push(Reply::text("ok"));
+    stage.run(&["-z", "hi"]);
+    let agent = stage.scratch.read("logs/agent.log");
+    for part in [
+        "a tool was called",
+        "tool=todo",
+        "a turn was answered",
+        "calls=2",
+    ] {
+        assert!(agent.contains(part), "{part}: {agent}");
+    }
+    stage.server.push(Reply::error(401, "that key is no good"));
+    stage.run(&["-z", "hi"]);
+    let errors = stage.scratch.read("logs/errors.log");
+    assert!(errors.contains("a turn ended early"), "{errors}");
+    assert!(errors.contains("that key is no good"), "{errors}");
+}

@@ -153,11 +153,15 @@ impl Checkpoint {
     }
 
     /// Takes the entries that nobody alive looks after.
-    pub(super) fn adopt(&self) -> Vec<Record> {
+    pub(super) fn adopt(&self, task: Option<&str>) -> Vec<Record> {
         let mut adopted = Vec::new();
+        if !self.path.exists() {
+            return adopted;
+        }
         let outcome = self.update(|records| {
             for record in records.iter_mut() {
-                if !record.has_living_owner() && record.may_live() {
+                let wanted = task.is_none_or(|task| record.task_id == task);
+                if wanted && !record.has_living_owner() && record.may_live() {
                     record.owner = Some(self.me.clone());
                     adopted.push(record.clone());
                 }

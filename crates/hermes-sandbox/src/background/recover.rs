@@ -14,13 +14,18 @@ use crate::target::Target;
 impl Processes {
     /// Reads `processes.json` and goes on with every process that still runs and
     /// that no living Hermes looks after: those of this machine, and those inside
-    /// `target`. Returns how many.
-    pub async fn recover(self: &Arc<Self>, target: Option<&Arc<dyn Target>>) -> usize {
+    /// `target`. Only those of the conversation `task`, or all: who takes up a
+    /// process is the one to ask about it. Returns how many.
+    pub async fn recover(
+        self: &Arc<Self>,
+        target: Option<&Arc<dyn Target>>,
+        task: Option<&str>,
+    ) -> usize {
         let Some(checkpoint) = self.checkpoint() else {
             return 0;
         };
         let mut count = 0;
-        for record in checkpoint.adopt() {
+        for record in checkpoint.adopt(task) {
             let recovered = match record.pid_scope.as_str() {
                 "sandbox" => self.recover_inside(record, target).await,
                 _ => self.recover_host(record),

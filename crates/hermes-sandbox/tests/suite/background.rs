@@ -400,7 +400,7 @@ async fn another_hermes_takes_up_what_the_last_one_left() {
         let second = Processes::new(ProcessesOptions {
             checkpoint: Some(file.clone()),
         });
-        assert_eq!(second.recover(Some(first.session.target())).await, 1);
+        assert_eq!(second.recover(Some(first.session.target()), None).await, 1);
         let view = &second.list(TASK)[0];
         assert!(view.detached && view.id == id, "{view:?}");
         let deadline = Instant::now() + 10 * SECOND;

@@ -74,6 +74,7 @@ impl ProcessTool {
     async fn act(&self, context: &ToolContext, arguments: &Value) -> Value {
         let processes = self.sandboxes.processes();
         let task = context.task.as_str();
+        self.sandboxes.take_up(task).await;
         let action = arguments
             .get("action")
             .and_then(Value::as_str)

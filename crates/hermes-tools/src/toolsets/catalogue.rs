@@ -308,6 +308,28 @@ pub const CONFIGURABLE: &[Configurable] = &[
     on("computer_use", "🖱️  Computer Use (macOS)"),
 ];
 
+/// Sets that can be chosen already and whose tools are not built yet.
+pub const NOT_BUILT: &[&str] = &[
+    "web",
+    "browser",
+    "vision",
+    "video",
+    "image_gen",
+    "video_gen",
+    "x_search",
+    "moa",
+    "tts",
+    "context_engine",
+    "cronjob",
+    "messaging",
+    "homeassistant",
+    "spotify",
+    "discord",
+    "discord_admin",
+    "yuanbao",
+    "computer_use",
+];
+
 /// Where an agent can be talked to; each has a default set `hermes-<platform>`.
 pub const PLATFORMS: &[&str] = &[
     "cli",

@@ -5,6 +5,6 @@ mod catalogue;
 mod platform;
 mod select;
 
-pub use catalogue::{CONFIGURABLE, CORE, Configurable, PLATFORMS, TOOLSETS, Toolset};
+pub use catalogue::{CONFIGURABLE, CORE, Configurable, NOT_BUILT, PLATFORMS, TOOLSETS, Toolset};
 pub use platform::{Gates, PlatformTools, platform_tools};
 pub use select::{Selection, expand, is_known, select};

@@ -268,7 +268,7 @@ async fn docker_background_processes_are_found_again_by_the_next_hermes() {
     let registry = Processes::new(ProcessesOptions {
         checkpoint: Some(file),
     });
-    assert_eq!(registry.recover(Some(&target)).await, 1);
+    assert_eq!(registry.recover(Some(&target), None).await, 1);
     let deadline = Instant::now() + Duration::from_secs(10);
     while registry.poll(&id, TASK).await.unwrap().output != "early\nlate\n" {
         assert!(Instant::now() < deadline);
