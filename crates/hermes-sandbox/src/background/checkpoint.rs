@@ -282,12 +282,12 @@ mod tests {
         .unwrap();
         let checkpoint = Checkpoint::new(path);
         let adopted: Vec<String> = checkpoint
-            .adopt()
+            .adopt(None)
             .into_iter()
             .map(|record| record.session_id)
             .collect();
         assert_eq!(adopted, ["proc_orphan", "proc_reference"]);
-        assert_eq!(checkpoint.adopt().len(), 0);
+        assert_eq!(checkpoint.adopt(None).len(), 0);
     }
 
     #[test]
