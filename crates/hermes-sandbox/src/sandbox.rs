@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::background::Processes;
+use crate::docker::session_file;
 use crate::files::Files;
 use crate::path::{MountMap, SandboxPath};
 use crate::session::{SessionOptions, ShellSession};
@@ -93,10 +94,12 @@ impl Sandbox {
             // Nobody holds these: their agents are gone.
             sessions.retain(|_, session| Arc::strong_count(session) > 1);
         }
-        let session = Arc::new(ShellSession::new(
-            self.parts.target.clone(),
-            self.parts.session.clone(),
-        ));
+        let mut options = self.parts.session.clone();
+        options.live = options
+            .live_in
+            .as_ref()
+            .map(|directory| directory.join(session_file(task)));
+        let session = Arc::new(ShellSession::new(self.parts.target.clone(), options));
         sessions.insert(task.to_owned(), session.clone());
         session
     }

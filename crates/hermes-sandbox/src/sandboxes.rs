@@ -11,6 +11,7 @@ use hermes_home::{Clock, Environment, Home};
 use crate::background::{Processes, ProcessesOptions};
 use crate::docker::{
     DockerConfig, DockerHost, DockerTarget, EngineError, HostUser, Notify, Surroundings,
+    session_records,
 };
 use crate::files::ShellFiles;
 use crate::local::{LocalPlan, local_sandbox};
@@ -18,6 +19,7 @@ use crate::path::MountMap;
 use crate::sandbox::{Sandbox, SandboxParts};
 use crate::session::SessionOptions;
 use crate::settings::directory::remote_directory;
+use crate::settings::environment::passthrough;
 use crate::settings::{Backend, FrontEnd, TerminalSettings};
 use crate::ssh::{SshError, SshLogin, SshTarget};
 use crate::target::Target;
@@ -179,7 +181,7 @@ impl Sandboxes {
                 launched_in: plan.launched_in.as_deref(),
                 processes: self.processes.clone(),
             })),
-            Backend::Docker => self.make_docker(plan, made, key, wanted),
+            Backend::Docker => self.make_docker(plan, made, key, wanted, &settings),
             Backend::Ssh => self.make_ssh(plan, made, &settings),
             other => Err(SandboxError::NotBuilt(other.as_str())),
         }
@@ -197,6 +199,10 @@ impl Sandboxes {
         let target: Arc<dyn Target> = host;
         let session = SessionOptions {
             init_files: settings.shell_init_files.clone(),
+            live_in: Some(session_records(
+                &settings.sandbox_dir,
+                Backend::Ssh.as_str(),
+            )),
             ..SessionOptions::starting_in(remote_directory(settings))
         };
         Ok(Sandbox::new(SandboxParts {
@@ -215,6 +221,7 @@ impl Sandboxes {
         made: &mut Made,
         key: &str,
         wanted: Option<&Override>,
+        settings: &TerminalSettings,
     ) -> Result<Arc<Sandbox>, SandboxError> {
         let around = Surroundings {
             directory: plan.launched_in.clone(),
@@ -241,6 +248,10 @@ impl Sandboxes {
         };
         let session = SessionOptions {
             environment: docker.session_environment,
+            live_in: Some(session_records(
+                &settings.sandbox_dir,
+                Backend::Docker.as_str(),
+            )),
             ..SessionOptions::starting_in(docker.plan.settings.working_directory.clone())
         };
         let exposed = docker.plan.settings.exposed();
@@ -256,6 +267,28 @@ impl Sandboxes {
             processes: self.processes.clone(),
         };
         Ok(Sandbox::exposing(parts, exposed))
+    }
+
+    /// Lets the commands of `task` see these variables, as a skill that it loaded asks:
+    /// values from our environment, never a credential of Hermes. Commands on this
+    /// machine see them anyway.
+    pub fn pass_on(&self, task: &str, names: &[String]) {
+        let Source::Plan(plan) = &self.source else {
+            return;
+        };
+        let Ok(sandbox) = self.get(task) else {
+            return;
+        };
+        if sandbox.backend() == Backend::Local {
+            return;
+        }
+        let environment = plan.config.environment();
+        let names = passthrough(names.iter().map(String::as_str));
+        let variables = names.into_iter().filter_map(|name| {
+            let value = environment.get_non_empty(&name)?.to_owned();
+            Some((name, value))
+        });
+        sandbox.session(task).pass_on(variables);
     }
 
     /// Lets go of everything as the settings say; waits for what must be removed.

@@ -6,6 +6,7 @@ mod kanban;
 mod sandbox;
 mod sessions;
 mod start;
+mod survival;
 mod terminal;
 
 use std::ffi::OsString;

@@ -20,11 +20,12 @@ use hermes_sandbox::settings::FrontEnd;
 use hermes_sandbox::{Sandboxes, SandboxesPlan};
 use hermes_testkit::docker::{self, BASH};
 
+use super::survival;
 use crate::measure::{Bench, Invocation};
 use crate::report::{Bar, Row, Unit};
 use crate::stats::Stats;
 
-const AREA: &str = "sandbox";
+pub(super) const AREA: &str = "sandbox";
 const GIGABYTE: &str = "head -c 1000000000 /dev/zero";
 
 pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
@@ -49,6 +50,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     rows.extend(runtime.block_on(warm_docker(bench, &docker, &home))?);
     rows.extend(endings(bench, &home)?);
     rows.extend(large_output(bench, &home)?);
+    rows.extend(survival::run(bench, &home)?);
     drop(cleaner);
     Ok(rows)
 }
@@ -66,7 +68,7 @@ impl Drop for Cleaner<'_> {
     }
 }
 
-fn hermes(bench: &Bench, home: &Path, words: &[&str]) -> Command {
+pub(super) fn hermes(bench: &Bench, home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(&bench.candidate);
     command
         .args(words)

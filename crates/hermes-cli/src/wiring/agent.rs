@@ -10,7 +10,7 @@ use hermes_llm::Models;
 use hermes_llm::resolve::Selection;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::ModelJudge;
-use hermes_tools::builtin::SkillShelf;
+use hermes_tools::builtin::{SkillShelf, required_variables};
 use hermes_types::{SessionId, TurnEvent};
 use tokio::sync::mpsc;
 
@@ -26,6 +26,8 @@ pub(crate) struct Wired {
     pub(crate) shelf: SkillShelf,
     pub(crate) control: Arc<Control>,
     pub(crate) warnings: Vec<String>,
+    /// Variables that the skills of the command line ask for.
+    asked: Vec<String>,
 }
 
 /// Puts model, tools and database together. Nothing is written yet.
@@ -95,6 +97,10 @@ pub(crate) async fn wire(
         },
     )?;
     warnings.extend(built.warnings);
+    let sandboxes = Arc::clone(&place.sandboxes);
+    built
+        .shelf
+        .when_loaded(move |task, names| sandboxes.pass_on(task, names));
     Ok(Wired {
         setup: built.setup,
         state,
@@ -102,6 +108,7 @@ pub(crate) async fn wire(
         shelf: built.shelf,
         control: Arc::default(),
         warnings,
+        asked: Vec::new(),
     })
 }
 
@@ -137,6 +144,11 @@ impl Wired {
         said.push_str(text);
     }
 
+    /// Commands may see the variables that this loaded skill asks for.
+    pub(crate) fn grant(&mut self, skill: &serde_json::Value) {
+        self.asked.extend(required_variables(skill));
+    }
+
     /// The agent, new or going on, and its events.
     pub(crate) async fn agent(
         &self,
@@ -150,6 +162,10 @@ impl Wired {
             }
             None => Agent::new(self.setup.clone(), control, events),
         };
+        if !self.asked.is_empty() {
+            let task = agent.session_id().to_string();
+            self.place.sandboxes.pass_on(&task, &self.asked);
+        }
         Ok((agent, receiver))
     }
 }

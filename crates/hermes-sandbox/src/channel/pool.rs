@@ -5,7 +5,6 @@
 //! beyond a few are closed after a while.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,7 +70,6 @@ pub struct Pool(Arc<PoolInner>);
 pub(crate) struct PoolInner {
     opener: Arc<dyn Opener>,
     warden: Warden,
-    warden_called: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -94,7 +92,6 @@ impl Pool {
     pub fn new(opener: Arc<dyn Opener>) -> Self {
         Self(Arc::new(PoolInner {
             warden: Warden::new(opener.clone()),
-            warden_called: AtomicBool::new(false),
             opener,
             state: Mutex::default(),
         }))
@@ -139,6 +136,7 @@ impl Pool {
         let mark = fresh_mark();
         let limit = if warm { READY_LIMIT } else { OPEN_LIMIT };
         link.prepare(request, &nonce, mark, limit).await?;
+        self.0.warden.present().await;
         link.go().await?;
         slot.keep();
         let input = match &request.input {
@@ -238,10 +236,7 @@ impl PoolInner {
                 tokio::spawn(self.clone().open_one());
             }
             drop(state);
-            // Beside the first channel: later the sandbox may be too full to let it in.
-            if !self.warden_called.swap(true, Ordering::Relaxed) {
-                self.warden.open();
-            }
+            self.warden.call();
             receiver
         };
         let closed = || Fault::Open("the sandbox is being closed".to_owned());

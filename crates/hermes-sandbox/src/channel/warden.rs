@@ -8,6 +8,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::Shared;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -24,6 +26,9 @@ pub(crate) fn sweep_script() -> String {
 
 const OPEN_LIMIT: Duration = Duration::from_secs(3);
 const SWEEP_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long a command waits for it at most.
+const CALL_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long leaving may take.
 const CLOSE_LIMIT: Duration = Duration::from_millis(300);
@@ -69,7 +74,7 @@ pub enum TerminateError {
 }
 
 enum Request {
-    Open,
+    Open(oneshot::Sender<()>),
     Watch(CallId),
     Unwatch(CallId),
     Sweep {
@@ -88,6 +93,14 @@ enum Request {
 pub(crate) struct Warden {
     opener: Arc<dyn Opener>,
     requests: Mutex<Option<mpsc::Sender<Request>>>,
+    coming: Mutex<Coming>,
+}
+
+/// Whether the warden was called, and whether anybody has to wait for it.
+enum Coming {
+    NotCalled,
+    Called(Shared<oneshot::Receiver<()>>),
+    Over,
 }
 
 impl Warden {
@@ -95,12 +108,30 @@ impl Warden {
         Self {
             opener,
             requests: Mutex::new(None),
+            coming: Mutex::new(Coming::NotCalled),
         }
     }
 
-    /// Opens the warden, so that it is there when it is needed.
-    pub(crate) fn open(&self) {
-        let _ = self.sender().try_send(Request::Open);
+    /// Opens the warden, once, beside the first channel.
+    pub(crate) fn call(&self) {
+        let mut coming = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Coming::NotCalled = *coming {
+            let (done, opened) = oneshot::channel();
+            let _ = self.sender().try_send(Request::Open(done));
+            *coming = Coming::Called(opened.shared());
+        }
+    }
+
+    /// Waits until the warden that was called is there: a command that runs before may
+    /// fill the sandbox so that nobody is let in any more to end it. Bounded; without a
+    /// warden commands run all the same.
+    pub(crate) async fn present(&self) {
+        let called = match &*self.coming.lock().unwrap_or_else(PoisonError::into_inner) {
+            Coming::Called(opened) => opened.clone(),
+            Coming::NotCalled | Coming::Over => return,
+        };
+        let _ = tokio::time::timeout(CALL_LIMIT, called).await;
+        *self.coming.lock().unwrap_or_else(PoisonError::into_inner) = Coming::Over;
     }
 
     /// From now on the call ends with us. Opens the warden.
@@ -168,9 +199,10 @@ async fn work(opener: Arc<dyn Opener>, mut requests: mpsc::Receiver<Request>) {
     let mut watched: Vec<CallId> = Vec::new();
     while let Some(request) = requests.recv().await {
         match request {
-            Request::Open => {
+            Request::Open(done) => {
                 // Whoever needs it tries again and hears why it cannot be had.
                 let _ = opened(&mut link, &opener, Rights::Own, &watched).await;
+                let _ = done.send(());
             }
             Request::Watch(call) => {
                 watched.push(call);
@@ -323,12 +355,17 @@ async fn end(pool: &Arc<PoolInner>, call: CallId, grace: Duration) -> Result<Vec
     // Stopped first, so that nothing forks away between being seen and being killed.
     warden.sweep("STOP", call).await?;
     let deadline = Instant::now() + KILL_PATIENCE;
+    let mut nobody = false;
     loop {
         let left = warden.sweep("KILL", call).await?;
-        if left.is_empty() || Instant::now() >= deadline {
+        // A look takes its time: only a second one that finds nobody is sure.
+        if (left.is_empty() && nobody) || Instant::now() >= deadline {
             return Ok(left);
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        nobody = left.is_empty();
+        if !nobody {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }
 

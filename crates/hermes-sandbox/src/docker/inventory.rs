@@ -9,7 +9,9 @@ use serde::Serialize;
 use super::container::Plan;
 use super::create::create;
 use super::drift::drift_of;
-use super::engine::{Container, ContainerId, EngineError, State, limits, list_or_doubt};
+use super::engine::{
+    Container, ContainerId, Engine, EngineError, PlainExec, State, limits, list_or_doubt,
+};
 use super::error::DockerError;
 use super::find::choose;
 use super::host::{DockerHost, stop_and_remove};
@@ -19,6 +21,12 @@ use super::lease::{self, Holder, StateFile, holders, last_used};
 use super::place::Place;
 use super::reap::is_overdue;
 use super::settings::Drift;
+use crate::channel::Frame;
+use crate::session::quote;
+
+/// For a look at the background processes of one container.
+const LOOK_LIMIT: std::time::Duration = std::time::Duration::from_secs(3);
+const MAX_ANSWER: usize = 64 << 10;
 
 /// One line of `hermes sandbox ls`.
 #[derive(Clone, Debug, Serialize)]
@@ -121,7 +129,7 @@ impl Inventory<'_> {
             Vec::new()
         };
         let background = match home_match && container.state == State::Running {
-            true => background(&self.plan.whose.home, &label(labels::TASK)),
+            true => self.background(container, &label(labels::TASK)).await,
             false => Vec::new(),
         };
         Row {
@@ -142,6 +150,26 @@ impl Inventory<'_> {
             drift,
             private: container.label(labels::PRIVATE) == Some("1"),
         }
+    }
+
+    /// The background processes that run in it. The home's checkpoint file names them,
+    /// the container says which of them are its own and alive; when it does not
+    /// answer, those that were started for its key are told as they are noted.
+    async fn background(&self, container: &Container, task: &str) -> Vec<Background> {
+        let noted = noted(&self.plan.whose.home);
+        if noted.is_empty() {
+            return Vec::new();
+        }
+        let ids: Vec<&str> = noted.iter().map(|(_, one)| one.id.as_str()).collect();
+        let alive = alive_inside(self.host.engine().as_ref(), &container.id, &ids).await;
+        noted
+            .into_iter()
+            .filter(|(of, one)| match &alive {
+                Some(alive) => alive.contains(&one.id),
+                None => labels::sanitise(of) == task,
+            })
+            .map(|(_, one)| one)
+            .collect()
     }
 
     /// Where its lease is: known for containers of this home, and for others that
@@ -278,8 +306,8 @@ fn users_in_words(users: &[Holder]) -> String {
     words.join(", ")
 }
 
-/// What the home's checkpoint file says runs in the container of this key.
-fn background(home: &Path, task: &str) -> Vec<Background> {
+/// What the home's checkpoint file says runs in sandboxes, with the task it belongs to.
+fn noted(home: &Path) -> Vec<(String, Background)> {
     let Ok(text) = std::fs::read(home.join("processes.json")) else {
         return Vec::new();
     };
@@ -287,18 +315,51 @@ fn background(home: &Path, task: &str) -> Vec<Background> {
     entries
         .iter()
         .filter(|entry| entry["pid_scope"] == "sandbox")
-        .filter(|entry| {
-            let of = entry["task_id"].as_str().unwrap_or("default");
-            labels::sanitise(of) == task
-        })
         .filter_map(|entry| {
-            Some(Background {
+            let of = entry["task_id"].as_str().unwrap_or("default");
+            let one = Background {
                 id: entry["session_id"].as_str()?.to_owned(),
                 pid: entry["pid"].as_i64().unwrap_or(0),
                 command: entry["command"].as_str().unwrap_or_default().to_owned(),
-            })
+            };
+            Some((of.to_owned(), one))
         })
         .collect()
+}
+
+/// Of these processes, those whose files lie in the container and that have not ended.
+/// `None`: it does not answer.
+async fn alive_inside(engine: &dyn Engine, id: &ContainerId, ids: &[&str]) -> Option<Vec<String>> {
+    let words: Vec<String> = ids.iter().map(|id| quote(id)).collect();
+    let script = format!(
+        "for i in {}; do b=/tmp/hermes_bg_$i; [ -f \"$b.exit\" ] && continue; \
+         read -r p <\"$b.pid\" && [ -d \"/proc/$p\" ] && echo \"alive $i\"; done 2>/dev/null; echo done",
+        words.join(" ")
+    );
+    let request = PlainExec {
+        command: vec!["sh".to_owned(), "-c".to_owned(), script],
+        environment: Vec::new(),
+    };
+    let work = async {
+        let mut wire = engine.exec_plain(id, &request).await.ok()?;
+        let mut said = Vec::new();
+        loop {
+            let frame = std::future::poll_fn(|context| wire.frames.poll_frame(context)).await;
+            match frame.ok()? {
+                Frame::Output(bytes) if said.len() < MAX_ANSWER => said.extend_from_slice(&bytes),
+                Frame::Output(_) | Frame::Control(_) => {}
+                Frame::End(_) => break,
+            }
+        }
+        let text = String::from_utf8_lossy(&said).into_owned();
+        text.ends_with("done\n").then(|| {
+            text.lines()
+                .filter_map(|line| line.strip_prefix("alive "))
+                .map(str::to_owned)
+                .collect()
+        })
+    };
+    tokio::time::timeout(LOOK_LIMIT, work).await.ok().flatten()
 }
 
 #[cfg(test)]
@@ -309,21 +370,19 @@ mod tests {
     #[test]
     fn background_processes_come_from_the_checkpoint_of_the_home() {
         let home = tempfile::tempdir().expect("tempdir");
-        assert_eq!(background(home.path(), "default"), vec![]);
+        assert_eq!(noted(home.path()), vec![]);
         std::fs::write(
             home.path().join("processes.json"),
             r#"[{"session_id":"proc_a","command":"serve","pid":41,"pid_scope":"sandbox","task_id":"default"},
                 {"session_id":"proc_b","command":"x","pid":9,"pid_scope":"host","task_id":"default"},
-                {"session_id":"proc_c","command":"y","pid":7,"pid_scope":"sandbox","task_id":"other/key"}]"#,
+                {"session_id":"proc_c","command":"y","pid":7,"pid_scope":"sandbox"}]"#,
         )
         .expect("write");
-        let ids = |task| -> Vec<String> {
-            background(home.path(), task)
-                .into_iter()
-                .map(|b| b.id)
-                .collect()
-        };
-        assert_eq!(ids("default"), ["proc_a"]);
-        assert_eq!(ids("other_key"), ["proc_c"]);
+        let ids: Vec<(String, String)> = noted(home.path())
+            .into_iter()
+            .map(|(of, one)| (of, one.id))
+            .collect();
+        let expected = [("default", "proc_a"), ("default", "proc_c")];
+        assert_eq!(ids, expected.map(|(of, id)| (of.to_owned(), id.to_owned())));
     }
 }

@@ -44,7 +44,7 @@ pub use host::{DockerHost, Notify};
 pub use inventory::{Background, Inventory, Leased, Row, Scope};
 pub use labels::Identity;
 pub use lease::{Holder, holders, last_used};
-pub use place::{Place, session_record};
+pub use place::{Place, session_file, session_records};
 pub use settings::{
     ContainerSettings, Drift, HomeShare, HostUser, LifeSettings, OnDrift, Persist, ReadOnlyMount,
     Spec,

@@ -65,12 +65,14 @@ impl Place {
     }
 }
 
-/// Where the shell state of a named session is noted.
-pub fn session_record(sandbox_dir: &Path, backend: &str, name: &str) -> PathBuf {
-    sandbox_dir
-        .join(backend)
-        .join("sessions")
-        .join(format!("{}.json", encode(name)))
+/// Where the shell states of named sessions are noted.
+pub fn session_records(sandbox_dir: &Path, backend: &str) -> PathBuf {
+    sandbox_dir.join(backend).join("sessions")
+}
+
+/// The file of one session there.
+pub fn session_file(name: &str) -> String {
+    format!("{}.json", encode(name))
 }
 
 /// The key itself where it is a plain file name, as the reference has it;

@@ -7,6 +7,7 @@ use hermes_home::{Environment, Home};
 
 use super::{LocalFiles, LocalTarget};
 use crate::background::Processes;
+use crate::docker::session_records;
 use crate::path::MountMap;
 use crate::sandbox::{Sandbox, SandboxParts};
 use crate::session::SessionOptions;
@@ -29,7 +30,9 @@ pub struct LocalPlan<'a> {
 }
 
 pub fn local_sandbox(plan: LocalPlan<'_>) -> Arc<Sandbox> {
-    let (target, session) = parts(&plan, temp_dir(plan.environment));
+    let (target, mut session) = parts(&plan, temp_dir(plan.environment));
+    let sandbox_dir = &plan.settings.sandbox_dir;
+    session.live_in = Some(session_records(sandbox_dir, Backend::Local.as_str()));
     Sandbox::new(SandboxParts {
         backend: Backend::Local,
         target: Arc::new(target),

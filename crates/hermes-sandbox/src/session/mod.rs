@@ -13,6 +13,7 @@
 //! - `shell`: the session that ties them together.
 
 mod drive;
+mod record;
 mod script;
 mod shell;
 mod slots;

@@ -12,6 +12,8 @@
 //! keep it on a descriptor that exec closes. So a command that redirects its
 //! shell's output away does not lose its working directory.
 
+use serde::{Deserialize, Serialize};
+
 use super::trailer::Nonce;
 
 /// Last line of a complete snapshot.
@@ -40,8 +42,10 @@ fn directory_word(path: &str) -> String {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Dialect {
+    #[default]
     Bash,
     /// Keeps variables and the working directory; such shells cannot print
     /// functions.
@@ -250,6 +254,7 @@ pub(super) fn detached(
     command: &str,
     start: &Start,
     snapshot: Option<&str>,
+    exported: &[(String, String)],
 ) -> String {
     let state = match (dialect, snapshot) {
         (_, None) => String::new(),
@@ -262,7 +267,12 @@ pub(super) fn detached(
             format!("[ -s {path} ] && . {path} >/dev/null 2>&1\n")
         }
     };
-    format!("{state}{}eval {}\n", enter(start, "cd"), quote(command))
+    format!(
+        "{state}{}{}eval {}\n",
+        exports(exported),
+        enter(start, "cd"),
+        quote(command)
+    )
 }
 
 /// For a target whose snapshots cannot be written: no state, but commands run.

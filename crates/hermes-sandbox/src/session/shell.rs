@@ -1,14 +1,14 @@
 //! A session: commands one after another, or beside one another, in one state.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::drive::{Ending, Tee, drive};
+use super::record::{Lasting, Record, Stamp};
 use super::script::{self, Bootstrap, Dialect, Start, Tidy, Wrapped};
 use super::slots::{Slot, Slots};
 use super::trailer::{Nonce, Snapshot};
@@ -35,6 +35,11 @@ pub struct SessionOptions {
     pub record: Option<PathBuf>,
     /// Begin with what `record` says.
     pub resume: bool,
+    /// Written while this session lives, so that another process can join it; changes
+    /// that it makes are taken up with the next command.
+    pub live: Option<PathBuf>,
+    /// Where a sandbox keeps the `live` files of its sessions.
+    pub live_in: Option<PathBuf>,
 }
 
 impl SessionOptions {
@@ -46,6 +51,8 @@ impl SessionOptions {
             bootstrap_timeout: Duration::from_secs(30),
             record: None,
             resume: false,
+            live: None,
+            live_in: None,
         }
     }
 }
@@ -101,17 +108,6 @@ pub enum RunError {
     Interrupted,
 }
 
-/// What another process needs to go on where this one stopped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
-    target: String,
-    snapshot: String,
-    /// The one before, which a command that started earlier may still read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    previous: Option<String>,
-    cwd: String,
-}
-
 /// A command to be started without us.
 pub struct Detached {
     pub script: String,
@@ -138,6 +134,10 @@ struct State {
     ready: Option<Ready>,
     /// Kept only where the state is recorded.
     previous: Option<Arc<Slot>>,
+    /// The record as we last wrote or read it.
+    seen: Option<Stamp>,
+    /// Exported before every command: what became visible after the bootstrap.
+    passed_on: Vec<(String, String)>,
 }
 
 #[derive(Clone)]
@@ -145,6 +145,18 @@ struct Ready {
     dialect: Dialect,
     /// `None`: snapshots cannot be written here, commands run without state.
     base: Option<Arc<Slot>>,
+}
+
+impl State {
+    fn go_on_from(&mut self, record: Record, seen: Option<Stamp>) {
+        self.cwd = record.cwd;
+        self.previous = record.previous.map(Slots::adopt);
+        self.ready = Some(Ready {
+            dialect: record.dialect,
+            base: Some(Slots::adopt(record.snapshot)),
+        });
+        self.seen = seen;
+    }
 }
 
 impl ShellSession {
@@ -155,22 +167,19 @@ impl ShellSession {
             cwd: options.cwd.clone(),
             ready: None,
             previous: None,
+            // What a session of this name left behind is not this session's state.
+            seen: options.live.as_deref().and_then(Stamp::of),
+            passed_on: Vec::new(),
         };
-        if let Some(record) = options.record.as_ref().filter(|_| options.resume)
-            && let Ok(text) = std::fs::read(record)
-            && let Ok(record) = serde_json::from_slice::<Record>(&text)
-            && record.target == target.describe()
-        {
-            state.cwd = record.cwd;
-            // New snapshots lie beside the old one.
-            if let Some((parent, _)) = record.snapshot.rsplit_once('/') {
-                directory = parent.to_owned();
+        if let Some(path) = options.record.as_ref().filter(|_| options.resume) {
+            let seen = Stamp::of(path);
+            if let Some(record) = Record::read(path, &target.describe()) {
+                // New snapshots lie beside the old one.
+                if let Some((parent, _)) = record.snapshot.rsplit_once('/') {
+                    directory = parent.to_owned();
+                }
+                state.go_on_from(record, seen);
             }
-            state.previous = record.previous.map(Slots::adopt);
-            state.ready = Some(Ready {
-                dialect: Dialect::Bash,
-                base: Some(Slots::adopt(record.snapshot)),
-            });
         }
         Self {
             slots: Slots::new(directory),
@@ -193,6 +202,34 @@ impl ShellSession {
     /// Moves the session, as `cd` would.
     pub fn set_cwd(&self, cwd: impl Into<String>) {
         self.lock().cwd = cwd.into();
+    }
+
+    /// Lets later commands see these variables too.
+    pub fn pass_on(&self, variables: impl IntoIterator<Item = (String, String)>) {
+        let mut state = self.lock();
+        for (name, value) in variables {
+            state.passed_on.retain(|(known, _)| *known != name);
+            state.passed_on.push((name, value));
+        }
+    }
+
+    fn record_path(&self) -> Option<&Path> {
+        let options = &self.options;
+        options.record.as_deref().or(options.live.as_deref())
+    }
+
+    /// Goes on from what another process made of this session.
+    fn take_up(&self) {
+        let Some(path) = self.record_path() else {
+            return;
+        };
+        let now = Stamp::of(path);
+        if now.is_none() || now == self.lock().seen {
+            return;
+        }
+        if let Some(record) = Record::read(path, &self.target.describe()) {
+            self.lock().go_on_from(record, now);
+        }
     }
 
     /// Directory of the snapshots inside the target.
@@ -224,6 +261,7 @@ impl ShellSession {
 
     /// `None` when the snapshot was gone and the command therefore not run.
     async fn attempt(&self, request: &RunRequest) -> Result<Option<RunOutcome>, RunError> {
+        self.take_up();
         let ready = self.ready(&request.cancel).await?;
         let start = match &request.workdir {
             Some(workdir) => Start::Explicit(workdir.clone()),
@@ -231,7 +269,11 @@ impl ShellSession {
         };
         let nonce = Nonce::fresh();
         let next = self.slots.claim();
-        let stale = self.lock().previous.clone();
+        let (stale, mut exports) = {
+            let state = self.lock();
+            (state.previous.clone(), state.passed_on.clone())
+        };
+        exports.extend(request.exports.iter().cloned());
         let tidy = self.options.record.is_some().then(|| Tidy {
             stale: stale.as_ref().map(|slot| slot.path()),
         });
@@ -244,7 +286,7 @@ impl ShellSession {
                         start: &start,
                         snapshot: base.path(),
                         next_snapshot: next.path(),
-                        exports: &request.exports,
+                        exports: &exports,
                         tidy,
                         nonce: &nonce,
                     },
@@ -256,7 +298,7 @@ impl ShellSession {
                 (script, shell)
             }
             None => (
-                script::bare(&request.command, &start, &request.exports),
+                script::bare(&request.command, &start, &exports),
                 Shell::LoginBash,
             ),
         };
@@ -331,6 +373,7 @@ impl ShellSession {
         if command.contains('\0') {
             return Err(RunError::Nul);
         }
+        self.take_up();
         let ready = self.ready(&CancellationToken::new()).await?;
         let cwd = workdir.map_or_else(|| self.cwd(), str::to_owned);
         let start = match workdir {
@@ -338,8 +381,9 @@ impl ShellSession {
             None => Start::Session(cwd.clone()),
         };
         let snapshot = ready.base.as_ref().map(|base| base.path());
+        let exports = self.lock().passed_on.clone();
         Ok(Detached {
-            script: script::detached(ready.dialect, command, &start, snapshot),
+            script: script::detached(ready.dialect, command, &start, snapshot, &exports),
             shell: match (&ready.base, ready.dialect) {
                 (None, Dialect::Bash) => Shell::LoginBash,
                 (Some(_), Dialect::Bash) => Shell::Bash,
@@ -458,12 +502,19 @@ impl ShellSession {
     }
 
     async fn write_record(&self) {
-        let Some(path) = self.options.record.clone() else {
+        let Some(path) = self.record_path().map(Path::to_owned) else {
             return;
+        };
+        let lasting = match self.options.record {
+            Some(_) => Lasting::BeyondUs,
+            None => Lasting::WhileWeLive,
         };
         let record = {
             let state = self.lock();
-            let Some(base) = state.ready.as_ref().and_then(|ready| ready.base.as_ref()) else {
+            let Some(ready) = &state.ready else {
+                return;
+            };
+            let Some(base) = &ready.base else {
                 return;
             };
             Record {
@@ -471,17 +522,12 @@ impl ShellSession {
                 snapshot: base.path().to_owned(),
                 previous: state.previous.as_ref().map(|slot| slot.path().to_owned()),
                 cwd: state.cwd.clone(),
+                dialect: ready.dialect,
             }
         };
-        let write = move || -> std::io::Result<()> {
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            let text = serde_json::to_vec(&record)?;
-            hermes_home::write_atomic(&path, &text, hermes_home::FileMode::Private)
-        };
+        let write = move || record.write(&path, lasting).map(|()| Stamp::of(&path));
         match tokio::task::spawn_blocking(write).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(seen)) => self.lock().seen = seen,
             Ok(Err(error)) => tracing::warn!(%error, "cannot store the shell state"),
             Err(error) => tracing::warn!(%error, "cannot store the shell state"),
         }
@@ -491,6 +537,9 @@ impl ShellSession {
     pub async fn close(&self) {
         if self.options.record.is_some() || self.lock().ready.take().is_none() {
             return;
+        }
+        if let Some(live) = &self.options.live {
+            let _ = std::fs::remove_file(live);
         }
         let text = format!("rm -rf -- {}", script::quote(self.slots.directory()));
         if let Ok(running) = self.target.launch(Launch::new(text, Shell::Sh)).await {

@@ -12,5 +12,5 @@ mod todo;
 pub use clarify::ClarifyTool;
 pub use memory::MemoryTool;
 pub use session_search::SessionSearchTool;
-pub use skills::{SkillManageTool, SkillShelf, SkillViewTool, SkillsListTool};
+pub use skills::{SkillManageTool, SkillShelf, SkillViewTool, SkillsListTool, required_variables};
 pub use todo::{TodoList, TodoTool};

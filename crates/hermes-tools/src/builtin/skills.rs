@@ -1,7 +1,7 @@
 //! `skills_list`, `skill_view` and `skill_manage`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use hermes_home::{Clock, Environment};
@@ -27,6 +27,20 @@ struct Inner {
     template_variables: bool,
     guard: bool,
     other_profiles: Vec<(String, PathBuf)>,
+    loaded: OnceLock<Box<Loaded>>,
+}
+
+/// Hears which variables the skills that a task loaded ask for.
+type Loaded = dyn Fn(&str, &[String]) + Send + Sync;
+
+/// The variables that a loaded skill asks for.
+pub fn required_variables(view: &Value) -> Vec<String> {
+    let names = view["required_environment_variables"].as_array();
+    names
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect()
 }
 
 impl SkillShelf {
@@ -48,7 +62,23 @@ impl SkillShelf {
                 template_variables,
                 guard,
                 other_profiles,
+                loaded: OnceLock::new(),
             }),
+        }
+    }
+
+    /// `hear` is told the task and the names of variables whenever a skill is loaded.
+    pub fn when_loaded(&self, hear: impl Fn(&str, &[String]) + Send + Sync + 'static) {
+        let _ = self.inner.loaded.set(Box::new(hear));
+    }
+
+    /// The skill in `view` was loaded for this task.
+    fn tell_loaded(&self, task: &str, view: &Value) {
+        let names = required_variables(view);
+        if let Some(hear) = self.inner.loaded.get()
+            && !names.is_empty()
+        {
+            hear(task, &names);
         }
     }
 
@@ -226,11 +256,14 @@ impl Tool for SkillViewTool {
 
     fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         let session = context.session.to_string();
+        let task = context.task.clone();
         Box::pin(blocking(&self.0, move |shelf| {
             let name = required(&arguments, "name")?;
             match text(&arguments, "file_path").filter(|path| !path.is_empty()) {
                 Some(path) => shelf.library().view_file(name, path),
-                None => shelf.view(name, &session),
+                None => shelf
+                    .view(name, &session)
+                    .inspect(|view| shelf.tell_loaded(&task, view)),
             }
             .map_err(|error| error.to_string())
         }))

@@ -72,9 +72,9 @@ impl Tool for ProcessTool {
 
 impl ProcessTool {
     async fn act(&self, context: &ToolContext, arguments: &Value) -> Value {
-        let processes = self.sandboxes.processes();
         let task = context.task.as_str();
         self.sandboxes.take_up(task).await;
+        let processes = self.sandboxes.processes();
         let action = arguments
             .get("action")
             .and_then(Value::as_str)

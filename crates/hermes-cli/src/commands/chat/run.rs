@@ -243,11 +243,14 @@ pub(super) fn preload(wired: &mut Wired, names: &[String]) -> Result<(), Command
     let mut texts = Vec::new();
     for name in &names {
         match wired.shelf.view(name, "") {
-            Ok(view) => texts.push(format!(
-                "The skill {name} is loaded; follow it where it applies. Its directory: {}\n\n{}",
-                view["skill_dir"].as_str().unwrap_or(""),
-                view["content"].as_str().unwrap_or("")
-            )),
+            Ok(view) => {
+                wired.grant(&view);
+                texts.push(format!(
+                    "The skill {name} is loaded; follow it where it applies. Its directory: {}\n\n{}",
+                    view["skill_dir"].as_str().unwrap_or(""),
+                    view["content"].as_str().unwrap_or("")
+                ));
+            }
             Err(_) => unknown.push(name.as_str()),
         }
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_sandbox::docker::session_record;
+use hermes_sandbox::docker::{session_file, session_records};
 use hermes_sandbox::session::{
     Ending, RunError, RunOutcome, RunRequest, SessionOptions, ShellSession, Tee, quote,
 };
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "D")]
     workdir: Option<String>,
 
-    /// Whose shell state to use and update
+    /// Whose shell state to use and update: a name of your own, or the id of a conversation that is running
     #[arg(long, value_name = "NAME", default_value = "cli")]
     session: String,
 
@@ -65,11 +65,9 @@ pub(crate) async fn run(
     let sandbox = sandboxes.get(KEY).map_err(sandbox_error)?;
     let backend = settings.backend.as_str();
     let options = SessionOptions {
-        record: Some(session_record(
-            &settings.sandbox_dir,
-            backend,
-            &args.session,
-        )),
+        record: Some(
+            session_records(&settings.sandbox_dir, backend).join(session_file(&args.session)),
+        ),
         resume: true,
         ..sandbox.session_options().clone()
     };

@@ -44,6 +44,14 @@ fn docker_an_owner_killed_at_any_moment_leaks_and_doubles_nothing() {
             "killed after {moment} ms"
         );
         let id = world.one_container();
+        if round % 2 == 0 {
+            world.says("setsid sleep 4150 </dev/null >/dev/null 2>&1 &");
+        }
+        let running = CLIENT.processes(&id);
+        assert!(
+            running.iter().any(|line| line.ends_with("sleep 4150")),
+            "the background process, killed after {moment} ms: {running:?}"
+        );
         wait_until("the container runs", || {
             CLIENT.run(&["inspect", "--format", "{{.State.Status}}", &id]) == "running"
         });

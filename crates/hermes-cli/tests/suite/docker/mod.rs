@@ -8,7 +8,10 @@ use hermes_testkit::engine::Client;
 
 const CLIENT: Client = Client::Docker;
 
+mod agent;
 mod deaths;
+mod interop;
+mod talk;
 mod together;
 mod verbs;
 mod world;
