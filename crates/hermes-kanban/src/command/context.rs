@@ -68,7 +68,7 @@ impl<'a> Output<'a> {
     }
 
     /// JSON is written a few bytes at a time; the sink is asked for large pieces.
-    pub(super) fn buffered(&mut self) -> BufWriter<&mut dyn Sink> {
+    fn buffered(&mut self) -> BufWriter<&mut dyn Sink> {
         BufWriter::with_capacity(BUFFER, &mut *self.sink)
     }
 

@@ -1,14 +1,12 @@
 //! `kanban list`.
 
-use std::io::{self, Write as _};
-
-use serde::Serializer as _;
-use serde::ser::SerializeSeq;
-
 use super::arguments::{ListArgs, StatusArg};
 use super::context::{Failure, Output, Session};
 use crate::model::Status;
 use crate::store::{ListFilter, ListSort};
+
+/// As much is handed on at once.
+const PIECE: usize = 64 * 1024;
 
 impl From<StatusArg> for Status {
     fn from(status: StatusArg) -> Self {
@@ -92,19 +90,22 @@ fn as_json(
     session: &Session<'_>,
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
-    let mut buffer = output.buffered();
-    let mut serializer = serde_json::Serializer::pretty(&mut buffer);
-    let mut list = serializer.serialize_seq(None).map_err(io::Error::from)?;
+    let mut buffer = Vec::with_capacity(PIECE + PIECE / 4);
     let mut written = Ok(());
+    let mut any = false;
     session.board.list_public(filter, sort, &mut |task| {
-        if written.is_ok() {
-            written = list.serialize_element(&task);
+        buffer.extend_from_slice(if any { b",\n" } else { b"[\n" });
+        any = true;
+        task.write_as_item(&mut buffer);
+        if buffer.len() >= PIECE {
+            if written.is_ok() {
+                written = output.sink.write_all(&buffer);
+            }
+            buffer.clear();
         }
     })?;
-    written
-        .and_then(|()| SerializeSeq::end(list))
-        .map_err(io::Error::from)?;
-    buffer.write_all(b"\n")?;
-    buffer.flush()?;
+    written?;
+    buffer.extend_from_slice(if any { b"\n]\n" } else { b"[]\n" });
+    output.sink.write_all(&buffer)?;
     Ok(())
 }

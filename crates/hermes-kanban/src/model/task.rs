@@ -142,6 +142,111 @@ impl Task {
     }
 }
 
+impl PublicTask<'_> {
+    /// The same as an item of a pretty list, written straight away: a list of ten
+    /// thousand tasks is six megabytes, and a serializer asks for each comma.
+    pub fn write_as_item(&self, out: &mut Vec<u8>) {
+        let mut item = Item { out, begun: false };
+        item.out.extend_from_slice(b"  {");
+        item.text("id", self.id);
+        item.text("title", self.title);
+        item.optional("body", self.body);
+        item.optional("assignee", self.assignee);
+        item.text("status", self.status);
+        item.number("priority", Some(self.priority));
+        item.optional("tenant", self.tenant);
+        item.text("workspace_kind", self.workspace_kind);
+        item.optional("workspace_path", self.workspace_path);
+        item.optional("branch_name", self.branch_name);
+        item.optional("created_by", self.created_by);
+        item.number("created_at", Some(self.created_at));
+        item.number("started_at", self.started_at);
+        item.number("completed_at", self.completed_at);
+        item.optional("result", self.result);
+        item.list("skills", self.skills);
+        item.number("max_retries", self.max_retries);
+        item.optional("session_id", self.session_id);
+        item.optional("workflow_template_id", self.workflow_template_id);
+        item.optional("current_step_key", self.current_step_key);
+        item.out.extend_from_slice(b"\n  }");
+    }
+}
+
+/// One object, two levels deep.
+struct Item<'o> {
+    out: &'o mut Vec<u8>,
+    begun: bool,
+}
+
+impl Item<'_> {
+    fn key(&mut self, name: &str) {
+        let before: &[u8] = if self.begun {
+            b",\n    \""
+        } else {
+            b"\n    \""
+        };
+        self.begun = true;
+        self.out.extend_from_slice(before);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\": ");
+    }
+
+    fn string(&mut self, text: &str) {
+        let plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
+        if text.as_bytes().iter().all(plain) {
+            self.out.push(b'"');
+            self.out.extend_from_slice(text.as_bytes());
+            self.out.push(b'"');
+        } else {
+            // Memory takes everything.
+            let _ = serde_json::to_writer(&mut *self.out, text);
+        }
+    }
+
+    fn text(&mut self, name: &str, text: &str) {
+        self.key(name);
+        self.string(text);
+    }
+
+    fn optional(&mut self, name: &str, text: Option<&str>) {
+        match text {
+            Some(text) => self.text(name, text),
+            None => self.null(name),
+        }
+    }
+
+    fn number(&mut self, name: &str, number: Option<i64>) {
+        match number {
+            Some(number) => {
+                self.key(name);
+                let _ = serde_json::to_writer(&mut *self.out, &number);
+            }
+            None => self.null(name),
+        }
+    }
+
+    fn null(&mut self, name: &str) {
+        self.key(name);
+        self.out.extend_from_slice(b"null");
+    }
+
+    fn list(&mut self, name: &str, items: &[String]) {
+        self.key(name);
+        self.out.push(b'[');
+        for (number, item) in items.iter().enumerate() {
+            let before: &[u8] = if number == 0 {
+                b"\n      "
+            } else {
+                b",\n      "
+            };
+            self.out.extend_from_slice(before);
+            self.string(item);
+        }
+        let end: &[u8] = if items.is_empty() { b"]" } else { b"\n    ]" };
+        self.out.extend_from_slice(end);
+    }
+}
+
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.public().serialize(serializer)
@@ -199,6 +304,28 @@ mod tests {
                 .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         );
         assert_ne!(id, new_task_id());
+    }
+
+    #[test]
+    fn an_item_of_a_list_is_what_a_serializer_writes() {
+        let mut task = Task::new(TaskId::new("t_00000001"), "plain", Status::Ready, 5);
+        let mut other = task.clone();
+        other.title = "a \"quoted\" \\ line\nbreak \u{1} \u{7f} ü".to_owned();
+        other.skills = Some(vec!["one".to_owned(), "t\two".to_owned()]);
+        other.priority = -7;
+        other.started_at = Some(9);
+        other.body = Some(String::new());
+        task.result = Some("done".to_owned());
+        let tasks = [task, other];
+        let mut written = b"[\n".to_vec();
+        tasks[0].public().write_as_item(&mut written);
+        written.extend_from_slice(b",\n");
+        tasks[1].public().write_as_item(&mut written);
+        written.extend_from_slice(b"\n]");
+        assert_eq!(
+            String::from_utf8(written).unwrap(),
+            serde_json::to_string_pretty(&tasks).unwrap()
+        );
     }
 
     #[test]
