@@ -46,8 +46,8 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         area: AREA,
         measure: "size of the binary".to_owned(),
         unit: Unit::MB,
-        // The bar of the first parts was 15 MB; the whole product has 20 (scripts/budgets).
-        bar: Some(Bar::AtMost(20.0)),
+        // The bar of the first parts was 15 MB; the whole product has 22 (scripts/budgets).
+        bar: Some(Bar::AtMost(22.0)),
         candidate: Stats::once(size),
         reference: None,
     });

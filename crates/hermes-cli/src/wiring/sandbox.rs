@@ -18,6 +18,7 @@ use hermes_tools::terminal::{ProcessTool, TerminalTool};
 use hermes_tools::{Registry, SandboxSpill};
 
 use crate::commands::sandbox_error;
+use crate::output::clip;
 use crate::{CommandError, Context};
 
 /// The sandbox of everything that is not set apart on purpose.
@@ -40,6 +41,23 @@ pub(crate) struct Place {
     pub(super) spill: Option<Arc<dyn Spill>>,
     pub(super) tools: Registry,
     pub(super) surroundings: Surroundings,
+}
+
+impl Place {
+    /// What goes on in the background when this process is gone, in a sentence.
+    pub(crate) fn left_running(&self) -> Option<String> {
+        let running = self.sandbox.processes().running();
+        let each: Vec<String> = running
+            .iter()
+            .map(|process| format!("{} (`{}`)", process.id, clip(&process.command, 40)))
+            .collect();
+        (!each.is_empty()).then(|| {
+            format!(
+                "still running in the background: {}; `hermes --continue` goes on looking after it",
+                each.join(", ")
+            )
+        })
+    }
 }
 
 /// How a run wants its place.

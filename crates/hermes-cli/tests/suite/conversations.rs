@@ -679,7 +679,9 @@ fn a_process_that_outlived_its_hermes_is_taken_up_by_the_next_one() {
     let start = json!({"command": "echo up; sleep 300", "background": true});
     stage.server.push(Reply::tool_call("terminal", start));
     stage.server.push(Reply::text("started"));
-    assert_eq!(stage.run(&["-z", "start it"]).stdout, "started\n");
+    let started = stage.run(&["-z", "start it"]);
+    assert_eq!(started.stdout, "started\n");
+    assert!(started.stderr.contains("still running"), "{started:#?}");
     let answers = |requests: Vec<hermes_testkit::model::Recorded>| -> Value {
         let last = requests.last().expect("a request").last_message().clone();
         let text = last["content"].as_str().expect("a result");

@@ -152,8 +152,12 @@ async fn talk(
             .out()
             .warning(&format!("the session was not closed: {error}"));
     }
+    let left = wired.place.left_running();
     wired.place.sandboxes.close().await;
     notices.tell(screen.out());
+    if let Some(left) = left {
+        screen.out().stderr_line(&left);
+    }
     let counts = match call.how {
         How::Lines { .. } => counts(&wired.state, &outcome.session).await,
         _ => None,

@@ -36,7 +36,7 @@ use super::run::counts;
 use super::show::summary;
 use super::worktree::Worktree;
 use crate::cli::RunOptions;
-use crate::wiring::selection;
+use crate::wiring::{Place, selection};
 use crate::{CommandError, Context, Exit, Out};
 
 /// How the chat was started.
@@ -126,8 +126,12 @@ async fn converse(
         host.leave_worktree(out).await;
         return Ok(Exit::SUCCESS);
     }
+    let left = host.place().and_then(Place::left_running);
     host.close().await;
     farewell(ended.as_ref(), started, &state, context, out).await?;
+    if let Some(left) = left {
+        out.stderr_line(&left);
+    }
     host.leave_worktree(out).await;
     Ok(Exit::SUCCESS)
 }
