@@ -22,7 +22,22 @@ pub trait Completer: Send {
     fn directory(&self) -> &Path;
 
     fn user_home(&self) -> &Path;
+
+    /// Files below the directory, relative to it; as many as can be looked through.
+    fn project_files(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
+
+/// What a message can refer to, besides files by their name.
+const REFERENCES: [(&str, &str); 6] = [
+    ("@file:", "a file; `:10-20` behind it takes lines"),
+    ("@folder:", "what is in a folder"),
+    ("@diff", "what you changed and did not stage"),
+    ("@staged", "what is staged"),
+    ("@git:", "the last commits: `@git:3`"),
+    ("@url:", "a page"),
+];
 
 /// An open menu: what would be put in the place of the word before the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +131,11 @@ fn paths(text: &str, completer: &dyn Completer) -> Option<(usize, Vec<(String, S
     let start = text.rfind([' ', '\n']).map_or(0, |at| at + 1);
     let word = &text[start..];
     let (mark, path) = match word.strip_prefix('@') {
-        Some(path) => ("@file:", path.strip_prefix("file:").unwrap_or(path)),
+        Some(rest) => match (rest.strip_prefix("file:"), rest.strip_prefix("folder:")) {
+            (Some(path), _) => ("@file:", path),
+            (_, Some(path)) => ("@folder:", path),
+            _ => return Some((start, references(rest, completer))),
+        },
         None => ("", word),
     };
     let path_like = ["./", "../", "~/", "/"].iter().any(|p| path.starts_with(p));
@@ -140,10 +159,37 @@ fn paths(text: &str, completer: &dyn Completer) -> Option<(usize, Vec<(String, S
             if !name.starts_with(beginning) || hidden {
                 return None;
             }
-            let slash = if entry.path().is_dir() { "/" } else { "" };
+            let is_folder = entry.path().is_dir();
+            if mark == "@folder:" && !is_folder {
+                return None;
+            }
+            let slash = if is_folder { "/" } else { "" };
             Some((format!("{mark}{folder}{name}{slash}"), String::new()))
         })
         .collect();
     entries.sort();
     Some((start, entries))
+}
+
+/// What `@` and a few letters may mean: a kind of reference, or a file of the
+/// project whose name has these letters in this order.
+fn references(letters: &str, completer: &dyn Completer) -> Vec<(String, String)> {
+    let typed = format!("@{letters}");
+    let mut entries: Vec<(String, String)> = REFERENCES
+        .iter()
+        .filter(|(word, _)| word.starts_with(&typed))
+        .map(|(word, about)| ((*word).to_owned(), (*about).to_owned()))
+        .collect();
+    if letters.is_empty() {
+        return entries;
+    }
+    let files = completer.project_files();
+    let found = super::picker::best(letters, &files, String::as_str);
+    entries.extend(
+        found
+            .into_iter()
+            .take(MOST)
+            .map(|file| (format!("@file:{file}"), String::new())),
+    );
+    entries
 }

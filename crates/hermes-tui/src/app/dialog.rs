@@ -316,7 +316,8 @@ impl Dialog {
             &indent,
             &indent,
         ));
-        let room = height.saturating_sub(lines.len() + self.choices.len() + 6);
+        // A spinner, the status line, a line to type in, and one to spare.
+        let room = height.saturating_sub(lines.len() + self.choices.len() + 4);
         if let Some(reason) = reason {
             let wrapped = wrap(
                 &[Span::styled(reason, theme.dim)],

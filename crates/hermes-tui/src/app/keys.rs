@@ -273,7 +273,10 @@ fn input_key(app: &mut App, key: KeyEvent, now: Instant) -> Vec<Effect> {
         KeyCode::Char('v') if control || alt => return vec![Effect::ClipboardPicture],
         KeyCode::Char('l') if control => return vec![Effect::Redraw],
         KeyCode::Char('z') if control => return vec![Effect::Suspend],
-        KeyCode::Esc => app.menu = None,
+        KeyCode::Esc => {
+            app.menu = None;
+            return Vec::new();
+        }
         KeyCode::Tab => {
             match app.menu.take() {
                 Some(menu) => accept(app, menu),

@@ -16,6 +16,12 @@ pub struct PickItem {
     pub detail: String,
 }
 
+impl PickItem {
+    fn searched(&self) -> String {
+        format!("{} {}", self.label, self.detail)
+    }
+}
+
 /// A list with a filter. What is chosen becomes the argument of `command`.
 #[derive(Clone, Debug)]
 pub struct Picker {
@@ -56,23 +62,7 @@ impl Picker {
         if self.filter.is_empty() {
             return self.items.iter().collect();
         }
-        let pattern = Pattern::parse(
-            self.filter.text(),
-            CaseMatching::Ignore,
-            Normalization::Smart,
-        );
-        let mut matcher = Matcher::new(Config::DEFAULT);
-        let mut scored: Vec<(u32, usize, &PickItem)> = Vec::new();
-        for (index, item) in self.items.iter().enumerate() {
-            let text = format!("{} {}", item.label, item.detail);
-            let mut buffer = Vec::new();
-            let haystack = nucleo_matcher::Utf32Str::new(&text, &mut buffer);
-            if let Some(score) = pattern.score(haystack, &mut matcher) {
-                scored.push((score, index, item));
-            }
-        }
-        scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        scored.into_iter().map(|(_, _, item)| item).collect()
+        best(self.filter.text(), &self.items, PickItem::searched)
     }
 
     pub(super) fn typed(&mut self, edit: impl FnOnce(&mut Editor)) {
@@ -129,6 +119,27 @@ impl Picker {
         }
         lines
     }
+}
+
+/// Those whose text has the letters in this order, best matches first.
+pub(super) fn best<'i, T, S: AsRef<str>>(
+    letters: &str,
+    items: &'i [T],
+    text: impl Fn(&'i T) -> S,
+) -> Vec<&'i T> {
+    let pattern = Pattern::parse(letters, CaseMatching::Ignore, Normalization::Smart);
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let mut scored: Vec<(u32, usize, &T)> = Vec::new();
+    let mut buffer = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let text = text(item);
+        let haystack = nucleo_matcher::Utf32Str::new(text.as_ref(), &mut buffer);
+        if let Some(score) = pattern.score(haystack, &mut matcher) {
+            scored.push((score, index, item));
+        }
+    }
+    scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.into_iter().map(|(_, _, item)| item).collect()
 }
 
 /// At most `width` columns, with a mark where something is missing.

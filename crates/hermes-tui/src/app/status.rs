@@ -77,7 +77,8 @@ impl Status {
         if let Some(elapsed) = working {
             facts.push((format!("⏱ {}", short(elapsed)), theme.dim));
         }
-        if let Some(percent) = (self.context_used * 100).checked_div(self.context_window) {
+        let share = (self.context_used * 100).checked_div(self.context_window);
+        if let Some(percent) = share.filter(|_| self.context_used > 0) {
             let style = match percent {
                 95.. => theme.bad,
                 80.. => theme.warning,

@@ -74,8 +74,16 @@ fn completion_offers_commands_arguments_and_paths() {
     chat.type_text("look at ./no").wait_for("./notes.txt");
     chat.keys(&["Tab"]).wait_for("❯ look at ./notes.txt");
     chat.keys(&["C-c"]);
-    chat.type_text("see @no").wait_for("@file:notes.txt");
+    chat.type_text("see @").wait_for("@staged");
+    chat.type_text("nts").wait_for("@file:notes.txt");
     chat.keys(&["Tab"]).wait_for("❯ see @file:notes.txt");
+    // Escape closes the menu and leaves the text.
+    chat.keys(&["C-c"]);
+    chat.type_text("/sta")
+        .wait_for("Hide or show the status line");
+    chat.keys(&["Escape"])
+        .wait_gone("Hide or show the status line");
+    chat.wait_for("❯ /sta");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The conversation in a real terminal.
 
 mod commands;
+mod demo;
 mod dialogs;
 mod input;
 mod screen;

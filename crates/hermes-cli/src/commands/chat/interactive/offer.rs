@@ -68,7 +68,11 @@ pub(super) fn ask(context: &Context, out: &mut Out) -> Result<Option<Selection>,
         return Ok(None);
     };
     match way {
-        Way::Demo => Ok(Some(demo_selection())),
+        Way::Demo => {
+            writeln!(out)?;
+            out.flush()?;
+            Ok(Some(demo_selection()))
+        }
         Way::Server {
             server,
             model: name,

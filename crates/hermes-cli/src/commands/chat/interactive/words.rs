@@ -1,6 +1,8 @@
 //! What the program can complete: sessions, models, processes, sub-verbs.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hermes_home::{Clock, Home};
 use hermes_store::{ListFilter, ListOrder, StateDb};
@@ -10,7 +12,18 @@ use crate::{Context, cli};
 
 const SESSIONS: usize = 20;
 
+/// Files that are looked through, and for how long they are looked for.
+const FILES: usize = 5_000;
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Nobody waits for a new file longer than this.
+const FRESH: Duration = Duration::from_secs(5);
+const SKIPPED: [&str; 5] = ["node_modules", "target", "dist", "build", "__pycache__"];
+
+type Listed = Option<(Instant, Vec<String>)>;
+
 pub(super) struct Words {
+    /// The files of the project, and when they were looked for.
+    files: Mutex<Listed>,
     directory: PathBuf,
     home: Home,
     clock: Clock,
@@ -19,6 +32,7 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn new(context: &Context, directory: &Path) -> Self {
         Self {
+            files: Mutex::default(),
             directory: directory.to_owned(),
             home: context.home.clone(),
             clock: context.clock.clone(),
@@ -48,6 +62,11 @@ impl Completer for Words {
             "busy" => ["interrupt", "queue", "steer"]
                 .map(|word| (word.to_owned(), String::new()))
                 .to_vec(),
+            "reasoning" => [
+                "none", "minimal", "low", "medium", "high", "xhigh", "show", "hide",
+            ]
+            .map(|word| (word.to_owned(), String::new()))
+            .to_vec(),
             "resume" => self.sessions(),
             "model" => hermes_llm::cached_models(&self.home)
                 .into_iter()
@@ -64,6 +83,50 @@ impl Completer for Words {
     fn user_home(&self) -> &Path {
         self.home.user_home()
     }
+
+    fn project_files(&self) -> Vec<String> {
+        let mut listed = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        match listed.as_ref() {
+            Some((when, files)) if when.elapsed() < FRESH => files.clone(),
+            _ => {
+                let files = walk(&self.directory);
+                *listed = Some((Instant::now(), files.clone()));
+                files
+            }
+        }
+    }
+}
+
+/// Files below a directory, nearest first. Hidden ones and what builds leave behind
+/// are not what people mean.
+fn walk(root: &Path) -> Vec<String> {
+    let began = Instant::now();
+    let mut found = Vec::new();
+    let mut folders = std::collections::VecDeque::from([PathBuf::new()]);
+    while let Some(folder) = folders.pop_front() {
+        let Ok(entries) = std::fs::read_dir(root.join(&folder)) else {
+            continue;
+        };
+        for entry in entries.filter_map(Result::ok) {
+            let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
+                continue;
+            };
+            if name.starts_with('.') || SKIPPED.contains(&name.as_str()) {
+                continue;
+            }
+            let path = folder.join(&name);
+            if kind.is_dir() {
+                folders.push_back(path);
+            } else if let Ok(path) = path.into_os_string().into_string() {
+                found.push(path);
+            }
+        }
+        if found.len() >= FILES || began.elapsed() > PATIENCE {
+            break;
+        }
+    }
+    found.truncate(FILES);
+    found
 }
 
 /// The same tree that the shell's completion reads.
