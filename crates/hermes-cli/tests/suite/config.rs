@@ -641,3 +641,18 @@ fn a_pasted_look_alike_letter_is_dropped_and_said() {
         "{ran:#?}"
     );
 }
+
+#[test]
+fn set_can_be_quiet_and_sure() {
+    let scratch = Scratch::new();
+    let said = scratch.run(["config", "set", "--quiet", "agent.max_turns", "7"]);
+    assert_eq!(
+        (said.code, said.stdout.as_str(), said.stderr.as_str()),
+        (0, "", "")
+    );
+    let said = scratch.run(["config", "set", "--quiet", "agent.max_trns", "7"]);
+    assert!(said.stderr.contains("nothing reads"), "{said:#?}");
+    let said = scratch.run(["config", "set", "-q", "--force", "agent.max_trns", "7"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    assert_eq!(scratch.ok(["config", "get", "agent.max_turns"]), "7\n");
+}

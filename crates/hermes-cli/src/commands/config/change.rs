@@ -9,9 +9,18 @@ use hermes_config::{as_text, is_secret, mask};
 
 use crate::{CommandError, Context, Exit, Out};
 
+/// How much `set` says about what it does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    pub(super) quiet: bool,
+    /// The key is meant, whether something reads it or not.
+    pub(super) force: bool,
+}
+
 pub(super) fn set(
     name: &str,
     text: &str,
+    manner: Manner,
     context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
@@ -30,7 +39,9 @@ pub(super) fn set(
             }
             let variables = [(name.as_str(), Some(value.as_str()))];
             change_dotenv(&context.home, &context.environment, &variables)?;
-            writeln!(out, "✓ Set {name} in {}", context.home.env_file().display())?;
+            if !manner.quiet {
+                writeln!(out, "✓ Set {name} in {}", context.home.env_file().display())?;
+            }
         }
         Assignment::Key {
             path,
@@ -56,9 +67,17 @@ pub(super) fn set(
                 }
             };
             let file = context.home.config_file();
-            writeln!(out, "✓ Set {path} = {shown} in {}", file.display())?;
+            if !manner.quiet {
+                writeln!(out, "✓ Set {path} = {shown} in {}", file.display())?;
+            }
             for remark in remarks {
-                say(remark, &path, out)?;
+                let silent = match remark {
+                    Remark::ModelDefault => manner.quiet,
+                    _ => manner.force,
+                };
+                if !silent {
+                    say(remark, &path, out)?;
+                }
             }
         }
     }

@@ -40,6 +40,14 @@ enum Action {
         /// The new value; lists and maps as JSON
         #[arg(allow_hyphen_values = true)]
         value: String,
+
+        /// Say nothing when it went well
+        #[arg(long, short)]
+        quiet: bool,
+
+        /// No warning about a key that nothing reads
+        #[arg(long, short)]
+        force: bool,
     },
     /// Remove one key, so that its default holds again
     Unset {
@@ -63,7 +71,15 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         None => show::run(&args.show, context, out),
         Some(Action::Show(args)) => show::run(&args, context, out),
         Some(Action::Get(args)) => get::run(&args, context, out),
-        Some(Action::Set { key, value }) => change::set(&key, &value, context, out),
+        Some(Action::Set {
+            key,
+            value,
+            quiet,
+            force,
+        }) => {
+            let manner = change::Manner { quiet, force };
+            change::set(&key, &value, manner, context, out)
+        }
         Some(Action::Unset { key }) => change::unset(&key, context, out),
         Some(Action::Path) => {
             writeln!(out, "{}", context.home.config_file().display())?;
