@@ -288,3 +288,87 @@ fn rounds_are_told_in_the_log() {
     let errors = stage.scratch.read("logs/errors.log");
     assert!(errors.contains("file is not a database"), "{errors}");
 }
+
+/// Reads lines until one holds `awaited`.
+fn read_until(reader: &mut impl std::io::BufRead, awaited: &str) -> String {
+    let mut seen = String::new();
+    while !seen.contains(awaited) {
+        let count = reader.read_line(&mut seen).expect("text");
+        assert_ne!(count, 0, "it ended: {seen}");
+    }
+    seen
+}
+
+#[test]
+fn events_are_followed_until_somebody_interrupts() {
+    let stage = Stage::new();
+    let id = stage.create("mine --assignee alpha --tenant t1");
+    let other = stage.create("other --assignee beta");
+    let follow = |words: &str| {
+        let mut child = stage
+            .command(words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let reader = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+        (child, reader)
+    };
+    let end = |mut child: std::process::Child, mut reader: std::io::BufReader<_>| {
+        let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("it runs");
+        read_until(&mut reader, "(stopped)");
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    };
+    let (tail, mut reader) = follow(&format!("tail {id} --interval 0.1"));
+    read_until(&mut reader, "created");
+    stage.ok(&format!("comment {other} elsewhere"));
+    stage.ok(&format!("comment {id} here"));
+    let seen = read_until(&mut reader, "commented");
+    assert!(seen.contains("\"len\": 4"), "{seen}");
+    end(tail, reader);
+    let narrow = "watch --interval 0.1 --kinds commented,blocked --assignee alpha --tenant t1";
+    let (watch, mut reader) = follow(narrow);
+    // It begins with what happens after its start, so this goes on until it is heard.
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let heard = std::thread::scope(|scope| {
+        let (done, stage, id, other) = (&done, &stage, &id, &other);
+        scope.spawn(move || {
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                stage.ok(&format!("comment {id} now"));
+                stage.ok(&format!("comment {other} elsewhere"));
+                stage.run(&format!("link {other} {id}"));
+            }
+        });
+        let heard = read_until(&mut reader, "commented");
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+        heard
+    });
+    assert!(heard.contains(&id) && !heard.contains(&other), "{heard}");
+    end(watch, reader);
+}
+
+#[test]
+fn a_loop_writes_its_number_and_tells_of_quiet_rounds_when_asked() {
+    let stage = Stage::new();
+    let file = stage.scratch.home().join("loop.pid");
+    let mut command = stage.command("daemon --interval 0.1 --verbose --json --pidfile");
+    let mut child = command
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let mut reader = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let line = read_until(&mut reader, "\n");
+    let round: Value = serde_json::from_str(&line).expect("one JSON object per line");
+    assert_eq!(
+        (&round["board"], &round["spawned"]),
+        (&json!("default"), &json!([]))
+    );
+    let number = std::fs::read_to_string(&file).expect("a pid");
+    assert_eq!(number, format!("{}\n", child.id()));
+    let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it runs");
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+    assert!(!file.exists());
+}

@@ -13,13 +13,19 @@ use crate::dispatch::profiles;
 use crate::error::KanbanError;
 use crate::model::Status;
 use crate::store::StatusCounts;
-use crate::worker::{LogTail, read_log};
+use crate::worker::{LogTail, read_log, seed_worker_skill};
 
 pub(super) fn init(session: &Session<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
     output.line(format!(
         "Kanban DB initialized at {}",
         session.paths.database.display()
     ))?;
+    // Workers do without it.
+    match seed_worker_skill(&session.context.home) {
+        Ok(true) => output.line("The skill kanban-worker was added to this profile.")?,
+        Ok(false) => {}
+        Err(error) => output.remark(format!("kanban: no skill was added: {error}")),
+    }
     let profiles = profiles::on_disk(&session.context.home);
     output.line(format!(
         "\n{} profile(s) can be an --assignee:",

@@ -9,6 +9,7 @@ mod guidance;
 mod images;
 mod log;
 mod session;
+mod skill;
 mod workspace;
 
 pub use assignment::{Assignment, Goal};
@@ -21,4 +22,5 @@ pub use images::image_references;
 pub use log::{LogTail, open_log, read_log};
 pub(crate) use session::lock;
 pub use session::{Next, NotMine, TurnEnd, WorkerSession};
+pub use skill::seed_worker_skill;
 pub use workspace::{Workspace, planned_path, resolve_workspace};

@@ -1,5 +1,6 @@
 mod corruption;
 mod dispatcher;
+mod flags;
 mod goldens;
 mod liveness;
 mod processes;
