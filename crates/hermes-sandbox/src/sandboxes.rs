@@ -10,7 +10,7 @@ use hermes_home::{Clock, Environment, Home};
 
 use crate::background::{Processes, ProcessesOptions};
 use crate::docker::{
-    DockerConfig, DockerHost, DockerTarget, EngineError, HostUser, Notify, Surroundings,
+    DockerConfig, DockerHost, DockerTarget, EngineError, HomeShare, HostUser, Notify, Surroundings,
     session_records,
 };
 use crate::files::ShellFiles;
@@ -19,13 +19,16 @@ use crate::path::MountMap;
 use crate::sandbox::{Sandbox, SandboxParts};
 use crate::session::SessionOptions;
 use crate::settings::directory::remote_directory;
-use crate::settings::environment::passthrough;
+use crate::settings::environment::{passed_on, passthrough};
 use crate::settings::{Backend, FrontEnd, TerminalSettings};
-use crate::ssh::{SshError, SshLogin, SshTarget};
+use crate::ssh::{ShareRules, SshError, SshLogin, SshTarget};
 use crate::target::Target;
 
 /// The key of everything that is not isolated.
 const SHARED: &str = "default";
+
+/// Looks at the files for a host before every command.
+const FORCE_SYNC: &str = "HERMES_FORCE_FILE_SYNC";
 
 /// Where background processes are remembered.
 const CHECKPOINT: &str = "processes.json";
@@ -194,10 +197,16 @@ impl Sandboxes {
         settings: &TerminalSettings,
     ) -> Result<Arc<Sandbox>, SandboxError> {
         let login = SshLogin::read(settings, &plan.environment)?;
-        let host = Arc::new(SshTarget::new(login));
+        let rules = ShareRules {
+            share: HomeShare::read(&plan.config, &plan.home)?,
+            back: settings.ssh.sync_back,
+            always: plan.environment.is_truthy(FORCE_SYNC),
+        };
+        let host = Arc::new(SshTarget::new(login).sharing(plan.home.clone(), rules));
         made.hosts.push(host.clone());
         let target: Arc<dyn Target> = host;
         let session = SessionOptions {
+            environment: passed_on(&settings.env_passthrough, plan.config.environment()),
             init_files: settings.shell_init_files.clone(),
             live_in: Some(session_records(
                 &settings.sandbox_dir,

@@ -19,6 +19,7 @@ mod home;
 pub mod model;
 pub mod process;
 mod snapshot;
+pub mod ssh;
 pub mod terminal;
 pub mod tmux;
 

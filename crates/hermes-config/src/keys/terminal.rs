@@ -38,7 +38,7 @@ pub(super) const KEYS: &[Key] = &[
     unset("terminal.ssh_user", Type::String, "user on that host").bridged_if_set("TERMINAL_SSH_USER").live(),
     int("terminal.ssh_port", 22, "port on that host").bridged("TERMINAL_SSH_PORT").live(),
     unset("terminal.ssh_key", Type::String, "private key file for that host").bridged_if_set("TERMINAL_SSH_KEY").live(),
-    unset("terminal.ssh_sync_back", Type::Bool, "copy changed files back from that host"),
+    unset("terminal.ssh_sync_back", Type::Bool, "fetch skills and caches that changed on that host when the sandbox is closed; on unless false").live(),
     unset("terminal.sandbox_dir", Type::String, "directory for what sandboxes keep; empty means `sandboxes` in the home").bridged_if_set("TERMINAL_SANDBOX_DIR").mirrored().live(),
     unset("terminal.sudo_password", Type::String, "password for sudo in commands; better kept in `.env`").secret().bridged_if_set("SUDO_PASSWORD").live(),
     flag("terminal.persistent_shell", true, "has no effect: every command runs in a shell that keeps its state").bridged("TERMINAL_PERSISTENT_SHELL").mirrored().inert(),

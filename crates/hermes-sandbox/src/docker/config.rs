@@ -62,7 +62,6 @@ impl DockerConfig {
             None => home.join("sandboxes"),
         };
         let environment = literal_variables(config, &mut warnings);
-        let external = config.strings("skills.external_dirs")?;
         let settings = ContainerSettings {
             image: config.string("terminal.docker_image")?,
             working_directory,
@@ -72,14 +71,7 @@ impl DockerConfig {
             persistent_files: config.bool("terminal.container_persistent")?,
             host_workspace,
             volumes: volumes(config, &mut warnings)?,
-            share: HomeShare {
-                home: home.path().to_owned(),
-                external_skills: external
-                    .iter()
-                    .map(|text| expand(text, home.user_home()))
-                    .collect(),
-                credential_files: config.strings("terminal.credential_files")?,
-            },
+            share: HomeShare::read(config, home)?,
             environment: environment.iter().cloned().collect(),
             extra_arguments: config.strings("terminal.docker_extra_args")?,
             run_as: config
@@ -101,6 +93,20 @@ impl DockerConfig {
             },
             session_environment,
             warnings,
+        })
+    }
+}
+
+impl HomeShare {
+    pub fn read(config: &Config, home: &Home) -> Result<Self, ConfigError> {
+        let external = config.strings("skills.external_dirs")?;
+        Ok(Self {
+            home: home.path().to_owned(),
+            external_skills: external
+                .iter()
+                .map(|text| expand(text, home.user_home()))
+                .collect(),
+            credential_files: config.strings("terminal.credential_files")?,
         })
     }
 }

@@ -25,7 +25,7 @@ mod inventory;
 mod janitor;
 pub mod labels;
 mod lease;
-mod mounts;
+pub(crate) mod mounts;
 mod parse;
 mod place;
 mod plain;

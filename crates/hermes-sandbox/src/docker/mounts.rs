@@ -10,7 +10,7 @@ use super::settings::{HomeShare, ReadOnlyMount};
 const INSIDE: &str = "/root/.hermes";
 
 /// Directory inside, and what the host may call it: an older name first.
-const CACHES: &[(&str, &str)] = &[
+pub(crate) const CACHES: &[(&str, &str)] = &[
     ("documents", "document_cache"),
     ("images", "image_cache"),
     ("audio", "audio_cache"),
@@ -59,7 +59,7 @@ pub(crate) fn read_only_mounts(
 }
 
 /// Inside the home only, also after every link is resolved.
-fn credential(home: &Path, file: &str) -> Result<ReadOnlyMount, String> {
+pub(crate) fn credential(home: &Path, file: &str) -> Result<ReadOnlyMount, String> {
     let relative = Path::new(file);
     let plain = relative
         .components()

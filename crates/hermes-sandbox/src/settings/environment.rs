@@ -33,6 +33,17 @@ pub fn passthrough<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<Str
         .collect()
 }
 
+/// The variables that the user chose to let through, with their values.
+pub fn passed_on(names: &[String], environment: &Environment) -> Vec<(String, String)> {
+    passthrough(names.iter().map(String::as_str))
+        .into_iter()
+        .filter_map(|name| {
+            let value = environment.get(&name)?.to_owned();
+            Some((name, value))
+        })
+        .collect()
+}
+
 /// The variables of a local command, sorted by name.
 pub fn local_environment(environment: &Environment, home: &Home) -> Vec<(String, String)> {
     let mut variables: std::collections::BTreeMap<String, String> = environment

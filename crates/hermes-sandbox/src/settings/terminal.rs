@@ -62,6 +62,8 @@ pub struct SshKeys {
     pub user: Option<String>,
     pub port: u16,
     pub key: Option<String>,
+    /// What changed over there comes back.
+    pub sync_back: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +128,9 @@ impl TerminalSettings {
                 key: config
                     .optional_string("terminal.ssh_key")?
                     .map(|path| expand_home(&path, home)),
+                sync_back: config
+                    .optional_bool("terminal.ssh_sync_back")?
+                    .unwrap_or(true),
             },
         })
     }

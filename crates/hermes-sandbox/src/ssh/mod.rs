@@ -6,7 +6,9 @@
 
 mod login;
 mod master;
+mod sync;
 mod target;
 
 pub use login::{SshError, SshLogin};
+pub use sync::ShareRules;
 pub use target::SshTarget;

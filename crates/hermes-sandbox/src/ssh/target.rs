@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use hermes_home::Home;
 use hermes_process::{Command, Input, Output, OwnerDeath, spawn};
 
 use super::login::SshLogin;
 use super::master;
+use super::sync::{ShareRules, Sync};
 use crate::channel::{
     Fault, Mended, Opener, Pool, Rights, Wire, quote, request, resident_command, running,
 };
@@ -20,8 +22,8 @@ use crate::target::{Launch, LaunchError, Running, Target};
 const ATTEMPTS: usize = 3;
 
 pub struct SshTarget {
-    login: Arc<SshLogin>,
-    pool: Pool,
+    host: Host,
+    sync: Option<Sync>,
 }
 
 impl SshTarget {
@@ -29,23 +31,43 @@ impl SshTarget {
     pub fn new(login: SshLogin) -> Self {
         let login = Arc::new(login);
         Self {
-            pool: Pool::new(Arc::new(HostOpener(login.clone()))),
-            login,
+            host: Host {
+                pool: Pool::new(Arc::new(HostOpener(login.clone()))),
+                login,
+            },
+            sync: None,
         }
     }
 
-    /// Closes our channels. The shared connection stays for others and ends by
-    /// itself when nobody uses it.
+    /// The host gets files of the home, and what it changes comes back.
+    pub fn sharing(mut self, home: Home, rules: ShareRules) -> Self {
+        self.sync = Some(Sync::new(home, rules));
+        self
+    }
+
+    /// Fetches what changed and closes our channels. The shared connection stays for
+    /// others and ends by itself when nobody uses it.
     pub async fn close(&self) {
-        self.pool.close().await;
+        if let Some(sync) = &self.sync {
+            sync.back(&self.host).await;
+        }
+        self.host.pool.close().await;
     }
 
     /// Ends the shared connection, for everybody who uses it.
     pub async fn hang_up(&self) {
-        self.pool.close().await;
-        master::hang_up(&self.login).await;
+        self.host.pool.close().await;
+        master::hang_up(&self.host.login).await;
     }
+}
 
+/// The host alone: files are moved over it before and after commands.
+struct Host {
+    login: Arc<SshLogin>,
+    pool: Pool,
+}
+
+impl Host {
     async fn start(&self, launch: Launch) -> Result<Running, LaunchError> {
         let request = request(&launch);
         let mut last = None;
@@ -84,7 +106,7 @@ enum Attempt {
     Final(LaunchError),
 }
 
-impl Target for SshTarget {
+impl Target for Host {
     fn describe(&self) -> String {
         format!("ssh {}", self.login.name())
     }
@@ -101,6 +123,26 @@ impl Target for SshTarget {
                 ));
             }
             self.start(launch).await
+        }
+        .boxed()
+    }
+}
+
+impl Target for SshTarget {
+    fn describe(&self) -> String {
+        self.host.describe()
+    }
+
+    fn temp_dir(&self) -> &str {
+        self.host.temp_dir()
+    }
+
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<Running, LaunchError>> {
+        async move {
+            if let Some(sync) = &self.sync {
+                sync.forth(&self.host).await;
+            }
+            self.host.launch(launch).await
         }
         .boxed()
     }
