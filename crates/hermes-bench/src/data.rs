@@ -40,7 +40,7 @@ const STARTED: f64 = 1_767_225_600.0;
 /// word frequencies falling with rank as in real text.
 pub(crate) fn fill_state(path: &Path, size: StateSize) -> Result<StateDb> {
     let db = StateDb::open(path, hermes_home::Clock::System)?;
-    let mut sequence = Sequence(0x2545_F491_4F6C_DD1D);
+    let mut sequence = Sequence::new();
     let per_session = size.messages / size.sessions;
     let sessions: Vec<usize> = (0..size.sessions).collect();
     for chunk in sessions.chunks(250) {
@@ -92,10 +92,14 @@ fn insert_session(
 }
 
 /// The xorshift generator: small, and the same everywhere.
-struct Sequence(u64);
+pub(crate) struct Sequence(u64);
 
 impl Sequence {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn new() -> Self {
+        Self(0x2545_F491_4F6C_DD1D)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -18,6 +18,7 @@ pub(crate) enum Unit {
     MB,
     KB,
     Count,
+    Percent,
     /// Times as much as the thing it is compared with.
     Factor,
 }
@@ -32,6 +33,7 @@ impl Unit {
             Unit::MB => format!("{value:.1} MB"),
             Unit::KB => format!("{value:.1} KB"),
             Unit::Count => format!("{value:.0}"),
+            Unit::Percent => format!("{value:.2} %"),
             Unit::Factor => format!("{value:.2} ×"),
         }
     }

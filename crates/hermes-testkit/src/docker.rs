@@ -20,6 +20,9 @@ pub const BASH: &str = "hermes-test/bash:2";
 /// No shell at all: one static program that sleeps.
 pub const BARE: &str = "hermes-test/bare:2";
 
+/// The bash image with the machine's Python in it.
+pub const PYTHON: &str = "hermes-test/python:1";
+
 /// Programs of the machine that the bash image has beside busybox.
 const PROGRAMS: &[&str] = &["bash", "dash", "setsid", "cat", "env", "sleep"];
 
@@ -70,6 +73,7 @@ pub(crate) fn import(name: &str, mut client: Command) {
         BUSYBOX => busybox_root(root, "busybox"),
         BASH => bash_root(root),
         BARE => bare_root(root),
+        PYTHON => python_root(root),
         other => panic!("no recipe for image {other}"),
     }
     let mut tar = Command::new("tar")
@@ -123,13 +127,47 @@ fn bash_root(root: &Path) {
     for name in PROGRAMS {
         let program = find(name);
         let inside = root.join("bin").join(name);
-        let _ = fs::remove_file(&inside);
-        fs::copy(&program, &inside).expect("copy a program");
-        for library in libraries(&program) {
-            let inside = root.join(library.strip_prefix("/").expect("absolute"));
-            fs::create_dir_all(inside.parent().expect("has a parent")).expect("make a directory");
-            fs::copy(&library, &inside).expect("copy a library");
-        }
+        add_program(root, &program, &inside);
+    }
+}
+
+fn add_program(root: &Path, program: &Path, inside: &Path) {
+    let _ = fs::remove_file(inside);
+    fs::copy(program, inside).expect("copy a program");
+    add_libraries(root, program);
+}
+
+fn add_libraries(root: &Path, program: &Path) {
+    for library in libraries(program) {
+        let inside = root.join(library.strip_prefix("/").expect("absolute"));
+        fs::create_dir_all(inside.parent().expect("has a parent")).expect("make a directory");
+        fs::copy(&library, &inside).expect("copy a library");
+    }
+}
+
+fn python_root(root: &Path) {
+    bash_root(root);
+    let program = Path::new("/usr/bin/python3")
+        .canonicalize()
+        .expect("python3 is needed for tests with containers");
+    add_program(root, &program, &root.join("bin/python3"));
+    let version = program.file_name().expect("a name").to_owned();
+    let library = Path::new("/usr/lib").join(version);
+    let inside = root.join("usr/lib");
+    fs::create_dir_all(&inside).expect("make a directory");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(&library)
+        .arg(&inside)
+        .status()
+        .expect("run cp");
+    assert!(copied.success(), "cp failed");
+    // Modules that are libraries need others in turn.
+    let modules = inside
+        .join(library.file_name().expect("a name"))
+        .join("lib-dynload");
+    for entry in fs::read_dir(modules).into_iter().flatten().flatten() {
+        add_libraries(root, &entry.path());
     }
 }
 

@@ -4,6 +4,7 @@
 mod suite {
     mod approval;
     mod code;
+    mod odd_files;
     mod process;
     mod support;
     mod terminal;

@@ -2,6 +2,7 @@
 
 mod agent;
 mod chat;
+mod files;
 mod kanban;
 mod sandbox;
 mod sessions;
@@ -30,6 +31,8 @@ pub(crate) enum Area {
     Terminal,
     /// Commands in the shared container; needs an engine.
     Sandbox,
+    /// Files, code and the rules for commands: local, in a container, over ssh.
+    Files,
     /// Conversations with a scripted model that answers at once.
     Agent,
     /// The conversation in the terminal: start, idle, latency, a long session resumed.
@@ -45,6 +48,7 @@ const AREAS: &[(Area, Measure)] = &[
     (Area::Sessions, sessions::run),
     (Area::Terminal, terminal::run),
     (Area::Sandbox, sandbox::run),
+    (Area::Files, files::run),
     (Area::Agent, agent::run),
     (Area::Chat, chat::run),
     (Area::Kanban, kanban::run),

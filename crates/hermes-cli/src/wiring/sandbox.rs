@@ -192,23 +192,35 @@ fn spill(context: &Context, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Spill>> {
     Some(Arc::new(spill))
 }
 
-/// Paths of this machine mean nothing inside a container.
+/// Paths of this machine mean nothing elsewhere; the rule about where to write holds
+/// everywhere.
 fn file_policy(context: &Context, sandbox: &Sandbox) -> FilePolicy {
-    if sandbox.backend() != Backend::Local {
-        return FilePolicy::default();
-    }
     let path = |path: &Path| SandboxPath::absolute(&path.to_string_lossy());
-    FilePolicy {
-        hermes_homes: [context.home.path(), context.home.root()]
-            .into_iter()
-            .filter_map(path)
-            .collect(),
-        active_home: path(context.home.path()),
-        user_home: path(context.home.user_home()),
+    let everywhere = FilePolicy {
         safe_root: context
             .environment
             .get_non_empty(hermes_home::env::WRITE_SAFE_ROOT)
             .and_then(SandboxPath::absolute),
+        ..FilePolicy::default()
+    };
+    match sandbox.backend() {
+        Backend::Local => FilePolicy {
+            hermes_homes: [context.home.path(), context.home.root()]
+                .into_iter()
+                .filter_map(path)
+                .collect(),
+            active_home: path(context.home.path()),
+            user_home: path(context.home.user_home()),
+            ..everywhere
+        },
+        Backend::Ssh => FilePolicy {
+            asks_for_home: true,
+            ..everywhere
+        },
+        _ => FilePolicy {
+            mirror: SandboxPath::absolute("/root/.hermes"),
+            ..everywhere
+        },
     }
 }
 

@@ -25,6 +25,7 @@ mod reference;
 mod sandbox;
 mod sessions;
 mod setup;
+mod ssh;
 mod stage;
 mod status;
 mod support;

@@ -29,9 +29,10 @@ pub struct ShellFiles {
     target: Arc<dyn Target>,
 }
 
-/// Says what is wrong with `$p`, from the words of the failed program when the
+/// Says what is wrong with `$p`, from the English words of the failed program when the
 /// file system itself does not tell.
 const WHY: &str = r#"
+LC_ALL=C; export LC_ALL
 why() {
   if [ -n "${1-}" ]; then case $1 in
     *'No space left'*) echo full; exit 0 ;;
@@ -95,7 +96,7 @@ impl ShellFiles {
 
 impl Files for ShellFiles {
     fn stat<'a>(&'a self, path: &'a SandboxPath) -> BoxFuture<'a, Result<Option<Stat>, FileError>> {
-        let script = "s=$(stat -L -c '%f %s %Y %d %i %y' -- \"$p\" 2>&1) || why \"$s\"\necho ok\nprintf '%s' \"$s\"\n";
+        let script = "s=$(stat -L -c '%f %s %Y %d %i %y' -- \"$p\" 2>&1) || { case $s in *'No such file'*) echo missing; exit 0 ;; esac; why \"$s\"; }\necho ok\nprintf '%s' \"$s\"\n";
         Box::pin(async move {
             match self.ask(path, script, Stdin::Null, 4096).await {
                 Ok(line) => parse_stat(&String::from_utf8_lossy(&line))

@@ -1,8 +1,8 @@
 //! Files of this machine.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Component, Path, PathBuf};
 
 use futures_util::future::BoxFuture;
@@ -54,7 +54,11 @@ impl Files for LocalFiles {
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<u8>, FileError>> {
         blocking(path, move |path| {
-            let mut file = File::open(path)?;
+            // A pipe that took the file's place must not keep us waiting.
+            let mut file = fs::OpenOptions::new()
+                .read(true)
+                .custom_flags(nix::libc::O_NONBLOCK)
+                .open(path)?;
             if file.metadata()?.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }

@@ -121,7 +121,13 @@ impl Script<'_> {
                 )
             }
             None => {
-                let cwd = quote(&self.sandbox.session(&self.context.task).cwd());
+                let cwd = self.sandbox.session(&self.context.task).cwd();
+                // Before the first command it may still be `~`.
+                let cwd = match cwd.strip_prefix('~') {
+                    Some("") => "\"$HOME\"".to_owned(),
+                    Some(rest) if rest.starts_with('/') => format!("\"$HOME\"{}", quote(rest)),
+                    _ => quote(&cwd),
+                };
                 (
                     format!("cd {cwd} 2>/dev/null || cd /"),
                     "for d in \"$VIRTUAL_ENV\" \"$CONDA_PREFIX\"; do [ -n \"$d\" ] && [ -x \"$d/bin/python\" ] && \"$d/bin/python\" -c 'import sys; sys.exit(sys.version_info < (3, 8))' && p=$d/bin/python && break; done\n",

@@ -13,5 +13,6 @@ mod deaths;
 mod interop;
 mod talk;
 mod together;
+mod tools;
 mod verbs;
 mod world;

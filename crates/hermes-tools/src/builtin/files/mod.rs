@@ -9,6 +9,7 @@ mod policy;
 mod read;
 mod sandboxed;
 mod search;
+mod search_script;
 mod workspace;
 mod write;
 

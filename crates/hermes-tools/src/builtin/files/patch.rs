@@ -37,6 +37,7 @@ impl PatchTool {
         let located = self.desk.locate(context, path).await.map_err(error)?;
         self.desk
             .may_write(&located, flag(arguments, "cross_profile"))
+            .await
             .map_err(error)?;
         if located.stat.is_none() {
             let mut result = error(format!("File not found: {}", located.path));
@@ -114,6 +115,7 @@ impl PatchTool {
             let place = self.desk.locate(context, path).await.map_err(error)?;
             self.desk
                 .may_write(&place, flag(arguments, "cross_profile"))
+                .await
                 .map_err(error)?;
             located.insert((*path).to_owned(), place);
         }

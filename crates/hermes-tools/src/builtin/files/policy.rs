@@ -12,6 +12,10 @@ pub struct FilePolicy {
     /// The active home alone: other profiles lie beside it.
     pub active_home: Option<SandboxPath>,
     pub user_home: Option<SandboxPath>,
+    /// The user's home is on another host: the sandbox knows where.
+    pub asks_for_home: bool,
+    /// A container's own copy of a Hermes home, which nothing reads.
+    pub mirror: Option<SandboxPath>,
     /// `HERMES_WRITE_SAFE_ROOT`: nothing outside of it is written.
     pub safe_root: Option<SandboxPath>,
 }
@@ -116,7 +120,11 @@ impl FilePolicy {
     }
 
     /// Why the file may not be written, for a path with its links resolved.
-    pub fn refuses_write(&self, path: &SandboxPath) -> Option<String> {
+    pub fn refuses_write(
+        &self,
+        path: &SandboxPath,
+        user_home: Option<&SandboxPath>,
+    ) -> Option<String> {
         let text = path.as_str();
         if let Some(root) = &self.safe_root
             && path.below(root).is_none()
@@ -125,7 +133,7 @@ impl FilePolicy {
                 "Write denied: '{text}' is outside of the allowed directory '{root}'."
             ));
         }
-        let below_home = self.user_home.as_ref().and_then(|home| path.below(home));
+        let below_home = user_home.and_then(|home| path.below(home));
         let personal = below_home.is_some_and(|rest| {
             HOME_FILES.contains(&rest) || HOME_TREES.iter().any(|tree| is_below(rest, tree))
         });
@@ -148,9 +156,14 @@ impl FilePolicy {
     /// Why a write needs `cross_profile`: it would change another profile's mind.
     pub fn crosses_profiles(&self, path: &SandboxPath) -> Option<String> {
         let text = path.as_str();
-        if let Some((_, rest)) = text.split_once("/sandboxes/")
-            && rest.contains("/home/.hermes/")
-        {
+        let copied = text
+            .split_once("/sandboxes/")
+            .is_some_and(|(_, rest)| rest.contains("/home/.hermes/"));
+        let mirrored = self
+            .mirror
+            .as_ref()
+            .is_some_and(|mirror| path.below(mirror).is_some());
+        if copied || mirrored {
             return Some(format!(
                 "'{text}' is a sandbox's private copy of a Hermes home, which nothing reads. Set cross_profile to write it anyway."
             ));
@@ -210,7 +223,13 @@ mod tests {
             active_home: Some(path("/home/u/.hermes/profiles/work")),
             user_home: Some(path("/home/u")),
             safe_root: None,
+            ..FilePolicy::default()
         }
+    }
+
+    fn refused(policy: &FilePolicy, path: &SandboxPath) -> bool {
+        let home = policy.user_home.as_ref();
+        policy.refuses_write(path, home).is_some()
     }
 
     #[test]
@@ -224,13 +243,9 @@ mod tests {
             ] {
                 let path = path(&format!("{home}/{file}"));
                 assert!(policy().refuses_read(&path).is_some(), "{path}");
-                assert!(policy().refuses_write(&path).is_some(), "{path}");
+                assert!(refused(&policy(), &path), "{path}");
             }
-            assert!(
-                policy()
-                    .refuses_write(&path(&format!("{home}/config.yaml")))
-                    .is_some()
-            );
+            assert!(refused(&policy(), &path(&format!("{home}/config.yaml"))));
             assert!(
                 policy()
                     .refuses_read(&path(&format!("{home}/config.yaml")))
@@ -251,7 +266,7 @@ mod tests {
             "/run/docker.sock",
             "/home/u/.config/gh/hosts.yml",
         ] {
-            assert!(policy().refuses_write(&path(file)).is_some(), "{file}");
+            assert!(refused(&policy(), &path(file)), "{file}");
         }
         for file in [
             "/home/u/project/a.rs",
@@ -259,7 +274,7 @@ mod tests {
             "/home/u/.config/x",
             "/home/u/.sshx",
         ] {
-            assert_eq!(policy().refuses_write(&path(file)), None, "{file}");
+            assert!(!refused(&policy(), &path(file)), "{file}");
         }
     }
 
@@ -278,6 +293,12 @@ mod tests {
         assert!(crosses("/home/u/.hermes/profiles/other/memories/MEMORY.md"));
         assert!(!crosses("/home/u/.hermes/profiles/work/skills/a/SKILL.md"));
         assert!(!crosses("/home/u/.hermes/notes.txt"));
+        let container = FilePolicy {
+            mirror: Some(path("/root/.hermes")),
+            ..FilePolicy::default()
+        };
+        let note = container.crosses_profiles(&path("/root/.hermes/memories/MEMORY.md"));
+        assert!(note.is_some_and(|text| text.contains("nothing reads")));
     }
 
     #[test]
@@ -286,7 +307,7 @@ mod tests {
             safe_root: Some(path("/work")),
             ..policy()
         };
-        assert!(policy.refuses_write(&path("/tmp/x")).is_some());
-        assert_eq!(policy.refuses_write(&path("/work/x")), None);
+        assert!(refused(&policy, &path("/tmp/x")));
+        assert!(!refused(&policy, &path("/work/x")));
     }
 }

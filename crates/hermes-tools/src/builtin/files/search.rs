@@ -8,24 +8,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::SandboxPath;
 use hermes_sandbox::search::{ContentHits, ContentQuery, LineHit, search_content, search_names};
-use hermes_sandbox::session::quote;
-use hermes_types::{ToolOutput, ToolSpec};
+use hermes_sandbox::{FileKind, SandboxPath};
+use hermes_types::{SessionId, ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, with_warnings};
 use super::read::{error, output, similar_files};
+use super::search_script::{self as script, Start};
 use crate::builtin::arguments::{number, required, text};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{Reader, Tool, ToolContext};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_LINE: usize = 500;
 
 pub struct SearchFilesTool {
     desk: Arc<FileDesk>,
-    /// The last search and how often it came in a row.
-    last: Mutex<(Option<Search>, u32)>,
+    /// The last search of a conversation and how often it came in a row.
+    last: Mutex<Option<(SessionId, Search, u32)>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,11 @@ impl SearchFilesTool {
 
     async fn search(&self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, Value> {
         let search = Search::from(arguments)?;
-        let repeats = self.count(&search);
+        let repeats = match context.reader {
+            Reader::Model => self.count(&context.session, &search),
+            // A loop may well ask the same thing again.
+            Reader::Script => 1,
+        };
         if repeats >= 4 {
             return Err(error(
                 "BLOCKED: this exact search was made four times in a row; use its result or search for something else",
@@ -81,7 +85,17 @@ impl SearchFilesTool {
                 self.embedded(&search, host.as_path(), &located.real, context)
                     .await?
             }
-            None => self.in_sandbox(&search, &located.real).await?,
+            None => {
+                let is_directory = located
+                    .stat
+                    .as_ref()
+                    .is_some_and(|stat| stat.kind == FileKind::Directory);
+                let start = Start {
+                    path: &located.real,
+                    is_directory,
+                };
+                self.in_sandbox(&search, &start).await?
+            }
         };
         let mut warnings: Vec<String> = located.warning.clone().into_iter().collect();
         if repeats == 3 {
@@ -90,14 +104,13 @@ impl SearchFilesTool {
         Ok(self.present(&search, found, warnings))
     }
 
-    fn count(&self, search: &Search) -> u32 {
+    fn count(&self, session: &SessionId, search: &Search) -> u32 {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let repeats = if last.0.as_ref() == Some(search) {
-            last.1 + 1
-        } else {
-            1
+        let repeats = match last.as_ref() {
+            Some((who, what, times)) if who == session && what == search => times + 1,
+            _ => 1,
         };
-        *last = (Some(search.clone()), repeats);
+        *last = Some((session.clone(), search.clone(), repeats));
         repeats
     }
 
@@ -132,11 +145,16 @@ impl SearchFilesTool {
         Ok(found.renamed(host, seen_as))
     }
 
-    async fn in_sandbox(&self, search: &Search, root: &SandboxPath) -> Result<Found, Value> {
+    async fn in_sandbox(&self, search: &Search, start: &Start<'_>) -> Result<Found, Value> {
         let script = if search.names {
-            names_script(search, root)
+            script::names(start, &search.pattern)
         } else {
-            content_script(search, root)
+            let wanted = script::Content {
+                pattern: &search.pattern,
+                glob: search.glob.as_deref(),
+                context: search.context,
+            };
+            script::content(start, &wanted)
         };
         let done = self
             .desk
@@ -149,14 +167,10 @@ impl SearchFilesTool {
         if done.exit_code > 1 && !text.contains('\0') {
             return Err(error(format!("Search failed: {}", text.trim())));
         }
-        if search.names {
-            let paths = text
-                .split('\0')
-                .filter(|path| !path.trim().is_empty())
-                .map(PathBuf::from);
-            return Ok(Found::Names(paths.collect()));
-        }
-        Ok(Found::Content(read_lines(&text)))
+        Ok(match search.names {
+            true => Found::Names(script::read_names(start, &text)),
+            false => Found::Content(script::read_content(start, &text)),
+        })
     }
 
     fn present(&self, search: &Search, found: Found, warnings: Vec<String>) -> ToolOutput {
@@ -345,76 +359,4 @@ fn line_json(hit: &LineHit) -> Value {
         .nth(MAX_LINE)
         .map_or(hit.text.len(), |(at, _)| at);
     json!({ "path": hit.path.display().to_string(), "line": hit.line, "content": &hit.text[..cut] })
-}
-
-/// File name, NUL, line number, mark, text: both programs can print that.
-fn content_script(search: &Search, root: &SandboxPath) -> String {
-    let (pattern, root) = (quote(&search.pattern), quote(root.as_str()));
-    let context = match search.context {
-        0 => String::new(),
-        lines => format!(" -C {lines}"),
-    };
-    let glob = search.glob.as_deref().map(quote);
-    let rg_glob = glob
-        .as_ref()
-        .map(|glob| format!(" -g {glob}"))
-        .unwrap_or_default();
-    let grep_glob = glob
-        .as_ref()
-        .map(|glob| format!(" --include={glob}"))
-        .unwrap_or_default();
-    // A hidden starting directory is searched; hidden ones below it are not.
-    format!(
-        "cd / && if command -v rg >/dev/null 2>&1; then exec rg --null --no-heading --with-filename --line-number --color never --sort path{context}{rg_glob} -e {pattern} -- {root}; \
-         else exec grep -rEnIHZ --exclude-dir='.[!.]*'{context}{grep_glob} -e {pattern} -- {root}; fi"
-    )
-}
-
-fn names_script(search: &Search, root: &SandboxPath) -> String {
-    let has_wildcard = search.pattern.contains(['*', '?', '[']);
-    let pattern = quote(&if has_wildcard {
-        search.pattern.clone()
-    } else {
-        format!("*{}*", search.pattern)
-    });
-    let root = quote(root.as_str());
-    // Newest first; without GNU find's -printf the order is by name.
-    format!(
-        "cd / && if find {root} -maxdepth 0 -printf '' 2>/dev/null; then \
-         find {root} -mindepth 1 -name '.?*' -prune -o -type f -name {pattern} -printf '%T@ %p\\0' | sort -z -rn | sed -z 's/^[^ ]* //'; \
-         else find {root} -name '.?*' -prune -o -type f -name {pattern} -print0; fi"
-    )
-}
-
-fn read_lines(text: &str) -> ContentHits {
-    let mut hits = ContentHits::default();
-    for line in text.lines() {
-        let Some((path, rest)) = line.split_once('\0') else {
-            continue;
-        };
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (Ok(number), Some(mark)) =
-            (rest[..digits].parse::<u64>(), rest[digits..].chars().next())
-        else {
-            continue;
-        };
-        let is_match = mark == ':';
-        let path = PathBuf::from(path);
-        if is_match {
-            hits.total += 1;
-            match hits.counts.last_mut() {
-                Some((last, count)) if *last == path => *count += 1,
-                _ => hits.counts.push((path.clone(), 1)),
-            }
-        }
-        let text = rest[digits + 1..].trim_end_matches('\r').to_owned();
-        hits.lines.push(LineHit {
-            path,
-            line: number,
-            text,
-            is_match,
-        });
-    }
-    hits.counts.sort();
-    hits
 }

@@ -20,6 +20,8 @@ use crate::tool::{ToolContext, Unattended, Unheard};
 struct Folder {
     root: SandboxPath,
     reachable: bool,
+    /// Where its programs are.
+    programs: String,
 }
 
 impl Workspace for Folder {
@@ -49,7 +51,10 @@ impl Workspace for Folder {
         timeout: Duration,
     ) -> BoxFuture<'_, Result<ScriptOutput, String>> {
         Box::pin(async move {
-            let command = hermes_process::Command::new("sh").arg("-c").arg(script);
+            let command = hermes_process::Command::new("/bin/sh")
+                .arg("-c")
+                .arg(script)
+                .env("PATH", &self.programs);
             let limits = hermes_process::Limits::seconds(timeout.as_secs());
             let done = hermes_process::output(command, limits)
                 .await
@@ -69,17 +74,40 @@ struct Bench {
     registry: Registry,
 }
 
+/// A directory with nothing but these programs, all of them busybox if that is named.
+fn programs(names: &[&str], busybox: bool) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for name in names {
+        let program = if busybox { "busybox" } else { name };
+        let found = ["/usr/bin", "/bin"]
+            .iter()
+            .map(|place| Path::new(place).join(program))
+            .find(|path| path.exists())
+            .unwrap_or_else(|| panic!("{program} is needed for this test"));
+        std::os::unix::fs::symlink(found, directory.path().join(name)).unwrap();
+    }
+    directory
+}
+
 impl Bench {
     fn new(reachable: bool) -> Self {
+        Self::with(reachable, std::env::var("PATH").unwrap())
+    }
+
+    fn with(reachable: bool, programs: String) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = SandboxPath::absolute(directory.path().to_str().unwrap()).unwrap();
         let policy = FilePolicy {
             hermes_homes: vec![root.join(".hermes")],
             active_home: Some(root.join(".hermes")),
             user_home: Some(root.join("home")),
-            safe_root: None,
+            ..FilePolicy::default()
         };
-        let workspace: Arc<dyn Workspace> = Arc::new(Folder { root, reachable });
+        let workspace: Arc<dyn Workspace> = Arc::new(Folder {
+            root,
+            reachable,
+            programs,
+        });
         let mut registry = Registry::new();
         add_file_tools(
             &mut registry,
@@ -328,46 +356,86 @@ async fn a_patch_of_several_files_is_all_or_nothing() {
 
 #[tokio::test]
 async fn searches_agree_wherever_they_run() {
-    for reachable in [true, false] {
-        let bench = Bench::new(reachable);
-        bench.put("src/a.rs", "fn foo() {}\nfn bar() {}\n");
-        bench.put("src/b.txt", "foo|bar\n");
-        bench.put(".hidden/c.rs", "foo\n");
-        let hits = bench
-            .call("search_files", json!({"pattern": "foo|bar"}))
-            .await;
-        assert_eq!(hits["total_count"], 3, "{hits}");
-        assert!(
-            hits["matches"][0]["path"]
-                .as_str()
-                .unwrap()
-                .ends_with("/src/a.rs"),
-            "{hits}"
-        );
-        assert_eq!(hits["matches"][1]["line"], 2);
-        let counts = bench
-            .call(
-                "search_files",
-                json!({"pattern": "foo", "output_mode": "count", "file_glob": "*.rs"}),
-            )
-            .await;
-        assert_eq!(counts["counts"].as_object().unwrap().len(), 1, "{counts}");
-        let names = bench
-            .call(
-                "search_files",
-                json!({"pattern": "*.rs", "target": "files"}),
-            )
-            .await;
-        assert_eq!(names["total_count"], 1, "{names}");
-        let none = bench.call("search_files", json!({"pattern": "zzz"})).await;
-        assert_eq!(none["total_count"], 0, "{none}");
-        let broken = bench.call("search_files", json!({"pattern": "("})).await;
-        assert!(failure(&broken).starts_with("Search failed"), "{broken}");
-        let missing = bench
-            .call("search_files", json!({"pattern": "a", "path": "nowhere"}))
-            .await;
-        assert!(failure(&missing).starts_with("Path not found"));
+    const NEEDED: &[&str] = &["sh", "grep", "find", "xargs", "stat", "head", "tr", "wc"];
+    let gnu = programs(NEEDED, false);
+    let small = programs(NEEDED, true);
+    let rg = programs(&["rg"], false);
+    let path = |directory: &tempfile::TempDir| directory.path().to_str().unwrap().to_owned();
+    for (reachable, programs) in [
+        (true, path(&rg)),
+        (false, format!("{}:{}", path(&rg), path(&gnu))),
+        (false, path(&gnu)),
+        (false, path(&small)),
+    ] {
+        eprintln!("{reachable}, with {programs}");
+        searches_agree(&Bench::with(reachable, programs)).await;
     }
+}
+
+async fn searches_agree(bench: &Bench) {
+    bench.put("src/a.rs", "fn foo() {}\nfn bar() {}\nend\n");
+    bench.put("src/b.txt", "foo|bar\r\n");
+    bench.put("src/li\nne.md", "bar\n");
+    bench.put(".hidden/c.rs", "foo\n");
+    bench.put("src/.hidden.rs", "foo\n");
+    bench.put("binary", b"foo\0bar\n");
+    let old = std::time::SystemTime::now() - Duration::from_secs(1000);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(bench.path("src/a.rs"));
+    file.unwrap().set_modified(old).unwrap();
+    let root = bench.path("src");
+    let at = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let search = |arguments: Value| bench.call("search_files", arguments);
+
+    let hits = search(json!({"pattern": "foo|bar"})).await;
+    let seen: Vec<(&str, u64, &str)> = hits["matches"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{hits}"))
+        .iter()
+        .map(|hit| {
+            (
+                hit["path"].as_str().unwrap(),
+                hit["line"].as_u64().unwrap(),
+                hit["content"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (at("a.rs").as_str(), 1, "fn foo() {}"),
+            (at("a.rs").as_str(), 2, "fn bar() {}"),
+            (at("b.txt").as_str(), 1, "foo|bar"),
+            (at("li\nne.md").as_str(), 1, "bar"),
+        ]
+    );
+    assert_eq!(hits["total_count"], 4);
+    let around = search(json!({"pattern": "bar\\(", "context": 1})).await;
+    assert_eq!(around["matches"].as_array().unwrap().len(), 3, "{around}");
+    assert_eq!(around["total_count"], 1);
+    let glob = json!({"pattern": "foo", "output_mode": "count", "file_glob": "*.rs"});
+    let counts = search(glob).await;
+    assert_eq!(counts["counts"], json!({at("a.rs"): 1}), "{counts}");
+    // What is named is searched, hidden or not.
+    for (path, total) in [("src/.hidden.rs", 1), (".hidden", 1), ("src/b.txt", 1)] {
+        let one = search(json!({"pattern": "foo", "path": path})).await;
+        assert_eq!(one["total_count"], total, "{path}: {one}");
+        let hit = one["matches"][0]["path"].as_str().unwrap();
+        assert!(hit.starts_with(bench.path(path).to_str().unwrap()), "{one}");
+    }
+    let names = search(json!({"pattern": "*.*", "target": "files"})).await;
+    let listed = names["files"].as_array().unwrap();
+    assert_eq!(listed.len(), 3, "{names}");
+    assert_eq!(listed[2], at("a.rs"), "newest first: {names}");
+    let part = search(json!({"pattern": "li", "target": "files"})).await;
+    assert_eq!(part["files"], json!([at("li\nne.md")]));
+    let none = search(json!({"pattern": "zzz"})).await;
+    assert_eq!(none["total_count"], 0, "{none}");
+    let broken = search(json!({"pattern": "("})).await;
+    assert!(failure(&broken).starts_with("Search failed"), "{broken}");
+    let missing = search(json!({"pattern": "a", "path": "nowhere"})).await;
+    assert!(failure(&missing).starts_with("Path not found"));
 }
 
 #[tokio::test]

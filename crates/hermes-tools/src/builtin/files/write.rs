@@ -39,6 +39,7 @@ impl WriteFileTool {
         let located = self.desk.locate(context, path).await.map_err(error)?;
         self.desk
             .may_write(&located, flag(arguments, "cross_profile"))
+            .await
             .map_err(error)?;
         if located
             .stat
@@ -84,8 +85,16 @@ impl WriteFileTool {
 
 impl FileDesk {
     /// The rules, for the file behind every link.
-    pub(super) fn may_write(&self, located: &Located, cross_profile: bool) -> Result<(), String> {
-        if let Some(reason) = self.policy.refuses_write(&located.real) {
+    pub(super) async fn may_write(
+        &self,
+        located: &Located,
+        cross_profile: bool,
+    ) -> Result<(), String> {
+        let home = match self.policy.asks_for_home {
+            true => Some(self.workspace.user_home().await?),
+            false => self.policy.user_home.clone(),
+        };
+        if let Some(reason) = self.policy.refuses_write(&located.real, home.as_ref()) {
             return Err(reason);
         }
         match self.policy.crosses_profiles(&located.real) {

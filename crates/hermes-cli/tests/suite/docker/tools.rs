@@ -1,0 +1,148 @@
+//! The tools of a conversation whose commands run in a container.
+
+use hermes_sandbox::docker::Identity;
+use hermes_testkit::docker::{self, BASH, PYTHON, Sweep};
+use hermes_testkit::model::Reply;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::suite::stage::Stage;
+
+struct World {
+    stage: Stage,
+    _sweep: Sweep,
+}
+
+/// `more` are lines of the section `terminal`, then whatever follows it.
+fn world(image: &'static str, more: &str) -> Option<World> {
+    if !docker::available() {
+        return None;
+    }
+    docker::image(image);
+    let stage = Stage::new();
+    stage.configure(&format!(
+        "terminal:\n  backend: docker\n  docker_image: {image}\n  container_disk: 0\n  container_memory: 512\n{more}"
+    ));
+    let hash = Identity::new("default", "default", &stage.scratch.home()).home;
+    Some(World {
+        _sweep: Sweep::new(format!("hermes-home={hash}")),
+        stage,
+    })
+}
+
+impl World {
+    /// The results of these calls, one after the other.
+    fn results(&self, calls: &[(&str, Value)]) -> Vec<String> {
+        for (tool, arguments) in calls {
+            self.stage.says(Reply::tool_call(tool, arguments.clone()));
+        }
+        self.stage.says(Reply::text("done"));
+        let mut command = self.stage.command(&["-z", "go"]);
+        // The engine's client is on the caller's PATH.
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let done = command.output().expect("the binary starts");
+        assert!(done.status.success(), "{done:?}");
+        self.stage.results()
+    }
+}
+
+#[test]
+fn docker_scripts_and_files_live_in_the_container() {
+    let Some(world) = world(PYTHON, "code_execution: {timeout: 3}\n") else {
+        return;
+    };
+    let code = "import os\nfrom hermes_tools import read_file, terminal\nprint(os.getcwd(), read_file('a.txt')['content'], terminal('hostname')['output'] == open('/etc/hostname').read().strip())\nos.chdir('/')";
+    let long: String = (0..1500)
+        .map(|n| format!("needle {n} {}\n", "y".repeat(90)))
+        .collect();
+    let results = world.results(&[
+        (
+            "terminal",
+            json!({"command": "cd /tmp && mkdir -p w && cd w"}),
+        ),
+        ("write_file", json!({"path": "a.txt", "content": "one\n"})),
+        ("execute_code", json!({"code": code})),
+        ("terminal", json!({"command": "pwd; cat a.txt"})),
+        ("execute_code", json!({"code": "while True: pass"})),
+        ("write_file", json!({"path": "long.txt", "content": long})),
+        (
+            "search_files",
+            json!({"pattern": "needle", "path": "long.txt", "limit": 5000}),
+        ),
+        (
+            "terminal",
+            json!({"command": "ls -l /tmp/hermes-results | tail -1; ps | grep -c '[p]ython3'; true"}),
+        ),
+        (
+            "write_file",
+            json!({"path": "/root/.hermes/memories/MEMORY.md", "content": "x"}),
+        ),
+    ]);
+    assert!(results[2].contains("/tmp/w 1|one True"), "{}", results[2]);
+    assert!(results[3].contains("/tmp/w\\none"), "{}", results[3]);
+    assert!(results[4].contains("\"timeout\""), "{}", results[4]);
+    assert!(
+        results[6].starts_with("<persisted-output>"),
+        "{}",
+        results[6]
+    );
+    assert!(
+        results[6].contains("/tmp/hermes-results/"),
+        "{}",
+        results[6]
+    );
+    assert!(results[7].contains("-rw-------"), "{}", results[7]);
+    // The script that was ended is gone.
+    assert!(results[7].contains("\\n0"), "{}", results[7]);
+    assert!(results[8].contains("nothing reads"), "{}", results[8]);
+    assert!(!world.stage.scratch.user_home().join("a.txt").exists());
+}
+
+#[test]
+fn docker_without_an_interpreter_a_script_is_refused_with_advice() {
+    let Some(world) = world(BASH, "") else { return };
+    let results = world.results(&[("execute_code", json!({"code": "print(1)"}))]);
+    assert!(
+        results[0].contains("there is no python3 in the sandbox"),
+        "{}",
+        results[0]
+    );
+}
+
+#[test]
+fn docker_only_what_reaches_the_host_is_asked_about() {
+    let shared = tempfile::tempdir().unwrap();
+    let volume = shared.path().canonicalize().unwrap();
+    let lines = format!("  docker_volumes: [\"{}:/shared\"]\n", volume.display());
+    let Some(world) = world(BASH, &lines) else {
+        return;
+    };
+    std::fs::write(volume.join("file"), "x").unwrap();
+    let results = world.results(&[
+        (
+            "terminal",
+            json!({"command": "mkdir -p /tmp/b && rm -rf /tmp/b && echo gone"}),
+        ),
+        ("terminal", json!({"command": "rm -rf /shared/file"})),
+        ("terminal", json!({"command": "cd /shared && rm -rf file"})),
+        ("terminal", json!({"command": "ln -s /shared /tmp/l; true"})),
+        ("terminal", json!({"command": "rm -rf /tmp/l/file"})),
+        ("execute_code", json!({"code": "print(1)"})),
+    ]);
+    assert!(results[0].contains("gone"), "{}", results[0]);
+    for blocked in [1, 2, 4, 5] {
+        assert!(
+            results[blocked].contains("\"blocked\""),
+            "{blocked}: {}",
+            results[blocked]
+        );
+    }
+    assert_eq!(std::fs::read_to_string(volume.join("file")).unwrap(), "x");
+
+    world.stage.configure(&format!(
+        "terminal:\n  backend: docker\n  docker_image: {BASH}\n  container_disk: 0\n  container_memory: 512\n{lines}approvals: {{trust_mounts: true}}\n"
+    ));
+    let results = world.results(&[("terminal", json!({"command": "rm -rf /shared/file"}))]);
+    assert!(results[0].contains("\"exit_code\":0"), "{}", results[0]);
+    assert!(!volume.join("file").exists());
+}
