@@ -1,6 +1,5 @@
 //! A host behind ssh: a real `sshd` on loopback.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -100,7 +99,7 @@ fn login(server: &SshServer) -> SshLogin {
         port: server.port(),
         key: Some(server.key()),
         program: "ssh".to_owned(),
-        temp_dir: PathBuf::from(server.path("")),
+        temp_dir: server.path(""),
         options: server.options(),
     }
 }

@@ -16,9 +16,11 @@ mod manifest;
 pub use files::ShareRules;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hermes_home::Home;
+use tokio::sync::Semaphore;
 
 use crate::target::Target;
 use manifest::Sent;
@@ -30,7 +32,9 @@ const INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct Sync {
     rules: ShareRules,
     home: Home,
-    state: tokio::sync::Mutex<State>,
+    state: Mutex<State>,
+    /// One at a time; others wait until the files are there.
+    turn: Semaphore,
 }
 
 #[derive(Default)]
@@ -46,17 +50,19 @@ impl Sync {
         Self {
             rules,
             home,
-            state: tokio::sync::Mutex::default(),
+            state: Mutex::default(),
+            turn: Semaphore::new(1),
         }
     }
 
     /// Sends what changed, when it is time to look.
     pub(super) async fn forth(&self, target: &dyn Target) {
-        let mut state = self.state.lock().await;
-        let recent = state.looked.is_some_and(|at| at.elapsed() < INTERVAL);
-        if recent && !self.rules.always {
+        // Never closed, so this waits and does not fail.
+        let _turn = self.turn.acquire().await;
+        if self.looked_recently() && !self.rules.always {
             return;
         }
+        let mut state = std::mem::take(&mut *self.state());
         let sent = self.send(target, &mut state).await;
         state.looked = Some(Instant::now());
         match sent {
@@ -68,12 +74,23 @@ impl Sync {
             }
             Err(_) => {}
         }
+        *self.state() = state;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn looked_recently(&self) -> bool {
+        let looked = self.state().looked;
+        looked.is_some_and(|at| at.elapsed() < INTERVAL)
     }
 
     /// Fetches what changed over there, once, at the end.
     pub(super) async fn back(&self, target: &dyn Target) {
-        let mut state = self.state.lock().await;
-        let Some(sent) = state.sent.take().filter(|sent| !sent.is_empty()) else {
+        let _turn = self.turn.acquire().await;
+        let sent = self.state().sent.take();
+        let Some(sent) = sent.filter(|sent| !sent.is_empty()) else {
             return;
         };
         if !self.rules.back {
