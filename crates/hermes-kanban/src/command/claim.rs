@@ -36,7 +36,16 @@ pub(super) fn claim(
         &session.paths,
         session.context.home.user_home(),
         &session.context.directory,
-    )?;
+    )
+    .or_else(|error| {
+        // A claim without a place to work in would hold the task for its whole TTL.
+        let release = Release::Abandoned {
+            reason: "no_workspace",
+            error: error.to_string(),
+        };
+        session.board.release(&id, task.current_run_id, release)?;
+        Err(error)
+    })?;
     let path = workspace.path.to_string_lossy().into_owned();
     let place = (id.clone(), path.clone(), workspace.branch);
     session.board.set_workspaces(&[place])?;

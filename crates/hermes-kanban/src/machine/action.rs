@@ -170,8 +170,8 @@ pub enum Release {
     },
     /// The provider asked us to come back later.
     RateLimited { exit_code: i64, error: String },
-    /// Nobody's fault: the dispatcher died before it started a worker, or the worker
-    /// was ended from outside and said so.
+    /// Nobody's fault: the worker was ended from outside and said so, or somebody who
+    /// took the task by hand found no place to work in.
     Abandoned { reason: &'static str, error: String },
 }
 

@@ -447,3 +447,17 @@ fn collection_removes_what_is_old_and_keeps_what_is_owed() {
         "ids of events that are gone are never used again"
     );
 }
+
+#[test]
+fn a_claim_without_a_place_to_work_in_is_given_back() {
+    let home = TestHome::new();
+    let id = home.create("x --workspace worktree:/nowhere/at/all");
+    let refused = home.kanban(&format!("claim {id}"));
+    assert_eq!(refused.exit, 1);
+    assert!(refused.err.contains("no git repository"), "{}", refused.err);
+    assert_eq!(home.status(&id), "ready");
+    assert_eq!(
+        home.json(&format!("runs {id} --json"))[0]["outcome"],
+        "reclaimed"
+    );
+}
