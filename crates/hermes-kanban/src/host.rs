@@ -14,6 +14,9 @@ use crate::model::{Termination, WorkerIdentity};
 /// Between SIGTERM and SIGKILL.
 pub(crate) const TERMINATION_GRACE: Duration = Duration::from_secs(5);
 
+/// The same for children whose worker is dead already.
+const REMAINS_GRACE: Duration = Duration::from_secs(2);
+
 /// A process found under a pid without a recorded start time counts as the worker
 /// only if it started within this many seconds of the run.
 const START_SLACK: i64 = 120;
@@ -121,6 +124,28 @@ impl Host {
             (env::TASK, task.as_str()),
             (env::RUN_ID, &run.to_string()),
         ])
+    }
+
+    /// Ends what a worker that is gone has left behind: its children carry its
+    /// environment. `attempted` says whether there was anything.
+    pub fn end_remains(&self, task: &TaskId, run: i64) -> Termination {
+        let mut outcome = Termination {
+            host_local: true,
+            terminated: true,
+            ..Termination::default()
+        };
+        // Each tree is gone before the next look; a tree that stays ends this.
+        while let Some(process) = self.find_unrecorded(task, run) {
+            outcome.attempted = true;
+            if Tree::led_by(process)
+                .terminate_blocking(REMAINS_GRACE)
+                .is_err()
+            {
+                outcome.terminated = false;
+                break;
+            }
+        }
+        outcome
     }
 
     /// Ends the worker's whole tree and says what that took.

@@ -136,14 +136,22 @@ fn end_workers(
         let handles: Vec<_> = judged
             .iter()
             .enumerate()
-            .filter(|(_, (_, _, verdict))| {
-                matches!(
-                    verdict,
-                    Verdict::Expired { .. } | Verdict::Stale { .. } | Verdict::TimedOut { .. }
-                )
-            })
-            .map(|(index, (task, _, _))| {
-                (index, scope.spawn(move || host.terminate(task.worker())))
+            .filter_map(|(index, (task, live, verdict))| {
+                let handle = match verdict {
+                    Verdict::Keep | Verdict::Extend | Verdict::NeverSpawned => return None,
+                    Verdict::Expired { .. } | Verdict::Stale { .. } | Verdict::TimedOut { .. } => {
+                        scope.spawn(move || host.terminate(task.worker()))
+                    }
+                    // The worker is gone; its children may not be.
+                    Verdict::Crashed { .. }
+                    | Verdict::CleanExit { .. }
+                    | Verdict::RateLimited { .. }
+                    | Verdict::Interrupted => {
+                        let run = task.run.filter(|_| live.host_local)?;
+                        scope.spawn(move || host.end_remains(&task.id, run))
+                    }
+                };
+                Some((index, handle))
             })
             .collect();
         handles
@@ -185,10 +193,9 @@ impl Case<'_> {
             }
             // Something of the worker could not be ended: taking the task back now
             // might double it.
-            Verdict::Expired { .. } | Verdict::Stale { .. } | Verdict::TimedOut { .. }
-                if self.mode == Mode::Act
-                    && self.termination.attempted
-                    && !self.termination.terminated =>
+            _ if self.mode == Mode::Act
+                && self.termination.attempted
+                && !self.termination.terminated =>
             {
                 tracing::error!(task = %self.task.id, "the worker could not be ended; trying again");
                 settled.running.push(self.task);

@@ -52,7 +52,9 @@ fn end_worker(board: &Board, host: &Host, task: &Task) -> Result<Termination, Ka
         run_started_at,
         identity: identity.as_ref(),
     });
-    if termination.attempted && !termination.terminated {
+    let stays = |ended: &Termination| ended.attempted && !ended.terminated;
+    // What it had started may outlive it.
+    if stays(&termination) || (termination.host_local && stays(&host.end_remains(&task.id, run))) {
         return Err(KanbanError::WorkerLives {
             task: task.id.clone(),
             pid: task.worker_pid.unwrap_or_default(),

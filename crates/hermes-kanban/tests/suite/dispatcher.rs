@@ -64,7 +64,7 @@ pub(super) fn worker(home: &TestHome, id: &str) -> Identity {
     })
 }
 
-fn end(process: &Identity) {
+pub(super) fn end(process: &Identity) {
     process.signal(nix::sys::signal::Signal::SIGKILL);
     eventually("the end of a worker", || {
         (!process.is_alive()).then_some(())

@@ -8,7 +8,7 @@ use hermes_types::TaskId;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::dispatcher::{SLEEPER, dispatch, home_with, run_daemon, worker};
+use super::dispatcher::{SLEEPER, dispatch, end, eventually, home_with, run_daemon, worker};
 use super::support::TestHome;
 
 #[test]
@@ -179,6 +179,43 @@ fn a_loop_that_wakes_from_sleep_ends_nobody() {
         "{remarks:?}"
     );
     home.ok(&format!("archive {id}"));
+}
+
+/// A worker that is no Hermes of ours: nobody ends its children when it dies.
+#[test]
+fn children_of_a_dead_worker_end_before_the_next_attempt() {
+    let home = home_with(
+        "sleep 300 &\necho $! > \"$HERMES_KANBAN_WORKSPACE/child\"\n\
+         echo $$ > \"$HERMES_KANBAN_WORKSPACE/pid\"\nwait",
+    );
+    let id = home.create("x --assignee alpha");
+    dispatch(&home);
+    let process = worker(&home, &id);
+    let workspace = home.root().join("kanban/workspaces").join(&id);
+    let child = std::fs::read_to_string(workspace.join("child")).unwrap();
+    let child = Identity::of(child.trim().parse().unwrap()).unwrap();
+    end(&process);
+    assert!(child.is_alive());
+    home.advance(31);
+    let result = home.json("dispatch --json --max 0");
+    assert_eq!(result["crashed"], json!([id]));
+    assert!(!child.is_alive());
+
+    // The same when a person takes the task away first.
+    home.json("dispatch --json");
+    let first = process;
+    let process = eventually("another worker", || {
+        let process = worker(&home, &id);
+        (process != first).then_some(process)
+    });
+    let child = eventually("its child", || {
+        let text = std::fs::read_to_string(workspace.join("child")).ok()?;
+        let found = Identity::of(text.trim().parse().ok()?)?;
+        (found != child).then_some(found)
+    });
+    end(&process);
+    home.ok(&format!("block {id}"));
+    assert!(!child.is_alive());
 }
 
 #[test]
