@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe;
@@ -47,6 +48,15 @@ impl Resizer {
 }
 
 impl Reader {
+    /// Lets the child write this many bytes ahead of us, where the system allows it:
+    /// fewer turns for much output.
+    pub fn widen(&self, bytes: usize) {
+        if let (ReaderKind::Pipe(pipe), Ok(bytes)) = (&self.0, i32::try_from(bytes)) {
+            // Refused for whoever has many wide pipes already; nothing depends on it.
+            let _ = fcntl(pipe.as_fd(), FcntlArg::F_SETPIPE_SZ(bytes));
+        }
+    }
+
     pub(crate) fn pipe(descriptor: OwnedFd) -> io::Result<Self> {
         pipe::Receiver::from_owned_fd(descriptor).map(|pipe| Self(ReaderKind::Pipe(pipe)))
     }

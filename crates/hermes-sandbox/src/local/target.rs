@@ -18,8 +18,11 @@ use crate::target::{
 /// Longer scripts do not fit into one argument (the kernel allows 128 KiB).
 const MAX_ARGUMENT: usize = 120 << 10;
 
-/// Read at once from the pipe; a pipe holds 64 KiB.
+/// Read at once from the pipe, which holds as much at first.
 const CHUNK: usize = 64 << 10;
+
+/// The same for a command that filled its pipe: it has more to say.
+const WIDE: usize = 256 << 10;
 
 /// Writes to standard input waiting for their turn.
 const INPUT_QUEUE: usize = 16;
@@ -156,12 +159,17 @@ impl HostShell for LocalTarget {
 /// Moves output into the queue until its end or until nobody wants it.
 async fn pump(mut reader: Reader, sender: mpsc::Sender<Bytes>) {
     let mut buffer = BytesMut::new();
+    let mut chunk = CHUNK;
     loop {
-        buffer.reserve(CHUNK);
+        buffer.reserve(chunk);
         tokio::select! {
             read = reader.read_buf(&mut buffer) => match read {
                 Ok(0) | Err(_) => return,
-                Ok(_) => {
+                Ok(count) => {
+                    if count >= CHUNK && chunk == CHUNK {
+                        chunk = WIDE;
+                        reader.widen(WIDE);
+                    }
                     if sender.send(buffer.split().freeze()).await.is_err() {
                         return;
                     }

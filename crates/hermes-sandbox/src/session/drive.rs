@@ -74,44 +74,51 @@ struct Sink<'a> {
 
 impl Sink<'_> {
     async fn absorb(&mut self, chunk: Bytes) {
-        let mut copy = Vec::new();
+        let mut copies = Vec::new();
         let (window, wanted) = (&mut self.window, self.tee.is_some());
         let mut emit = |bytes: &[u8]| {
             window.push(bytes);
             if wanted {
-                copy.extend_from_slice(bytes);
+                copies.push(shared(&chunk, bytes));
             }
         };
         match &mut self.scanner {
             Some(scanner) => scanner.push(&chunk, &mut emit),
             None => emit(&chunk),
         }
-        self.pass_on(copy).await;
+        self.pass_on(copies).await;
     }
 
     async fn finish(&mut self) {
-        let mut copy = Vec::new();
+        let mut copies = Vec::new();
         if let Some(scanner) = &mut self.scanner {
             let window = &mut self.window;
             scanner.finish(&mut |bytes| {
                 window.push(bytes);
-                copy.extend_from_slice(bytes);
+                copies.push(Bytes::copy_from_slice(bytes));
             });
         }
-        self.pass_on(copy).await;
+        self.pass_on(copies).await;
     }
 
-    async fn pass_on(&self, copy: Vec<u8>) {
-        if copy.is_empty() {
-            return;
-        }
-        // A reader that went away is no reason to stop.
-        match self.tee {
-            Some(Tee::All(sender)) => drop(sender.send(copy.into()).await),
-            Some(Tee::Sample(sender)) => drop(sender.try_send(copy.into())),
-            None => {}
+    async fn pass_on(&self, copies: Vec<Bytes>) {
+        for copy in copies {
+            // A reader that went away is no reason to stop.
+            match self.tee {
+                Some(Tee::All(sender)) => drop(sender.send(copy).await),
+                Some(Tee::Sample(sender)) => drop(sender.try_send(copy)),
+                None => {}
+            }
         }
     }
+}
+
+/// Most output passes as it came: it is shared then and not copied.
+fn shared(chunk: &Bytes, part: &[u8]) -> Bytes {
+    if chunk.as_ptr_range().contains(&part.as_ptr()) {
+        return chunk.slice_ref(part);
+    }
+    Bytes::copy_from_slice(part)
 }
 
 enum Stop {
