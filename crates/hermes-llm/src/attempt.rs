@@ -137,13 +137,14 @@ impl Attempt {
             if let Some(dumps) = self.inner.dumps.as_ref().filter(|dumps| dumps.wants_all()) {
                 dumps.write(&self.sent(&form, key.as_ref(), &outgoing), None);
             }
-            match self.open(&form, key.as_ref(), &outgoing).await {
+            let tokens = outgoing.tokens;
+            match self.open(&form, key.as_ref(), outgoing).await {
                 Ok(()) => {
                     self.inner.keep_stated_window();
                     return Ok(());
                 }
                 Err(fault) => {
-                    let error = classify(&fault, &self.conversation(outgoing.tokens));
+                    let error = classify(&fault, &self.conversation(tokens));
                     self.inner.note_stated_window(&error);
                     failed = Some((error, key_id));
                 }
@@ -155,7 +156,7 @@ impl Attempt {
         &mut self,
         form: &Form,
         key: Option<&Secret>,
-        outgoing: &Outgoing,
+        outgoing: Outgoing,
     ) -> Result<(), Fault> {
         let session = self.request.session.as_deref();
         let mut connection = Connection::open(

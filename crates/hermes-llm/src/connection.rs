@@ -65,7 +65,7 @@ impl Connection {
         form: &Form,
         key: Option<&Secret>,
         session: Option<&str>,
-        outgoing: &Outgoing,
+        outgoing: Outgoing,
     ) -> Result<Self, Fault> {
         let streamed = !form.mend.no_stream;
         let url = endpoint.url(streamed);
@@ -110,7 +110,7 @@ impl Connection {
         .flatten()
         .min()
         .unwrap_or(watch.total);
-        let sending = builder.body(outgoing.body.clone()).send();
+        let sending = builder.body(outgoing.body).send();
         let response = match tokio::time::timeout(patience, sending).await {
             Ok(outcome) => outcome.map_err(|error| transport(error, &url))?,
             Err(_) => return Err(silent(patience)),

@@ -19,7 +19,10 @@ use crate::stats::Stats;
 /// Turns that are too early to count: caches fill, the shell starts.
 const WARM_UP: usize = 5;
 const TURNS: usize = 1000;
-/// From here on memory must not grow: several compressions are behind it.
+/// Memory is compared over as many turns at both ends: a request in the making and
+/// the age of the last compression move it by some megabytes at any moment.
+const WINDOW: usize = 50;
+/// From here on it must not grow: several compressions are behind it.
 const SETTLED: usize = 50;
 const INPUT: usize = 2_000;
 const OUTPUT: usize = 4_000;
@@ -69,7 +72,7 @@ fn conversation_requests(server: &ModelServer) -> Vec<Recorded> {
     requests
 }
 
-/// Resident memory after a thousand turns over that after the first few.
+/// Resident memory in the last of a thousand turns over that in the first ones.
 pub(super) fn thousand_turns(bench: &Bench) -> Result<Option<Row>> {
     let (home, server) = (TestHome::new(), ModelServer::start());
     home.config_for(&server, "  context_length: 200000\n");
@@ -92,7 +95,7 @@ pub(super) fn thousand_turns(bench: &Bench) -> Result<Option<Row>> {
     });
     server.remember_nothing();
     let terminal = start(&bench.candidate, &home);
-    let mut settled = 0.0;
+    let mut resident = Vec::new();
     for turn in 0..TURNS {
         terminal.type_line(&format!("{} question-{turn}.", "x".repeat(INPUT)));
         ensure!(
@@ -100,11 +103,11 @@ pub(super) fn thousand_turns(bench: &Bench) -> Result<Option<Row>> {
             "turn {turn} was not answered"
         );
         terminal.forget();
-        if turn == SETTLED {
-            settled = resident_mb(terminal.pid())?;
-        }
+        resident.push(resident_mb(terminal.pid())?);
     }
-    let growth = resident_mb(terminal.pid())? - settled;
+    let median = |turns: &[f64]| Stats::of(turns.to_vec()).map_or(0.0, |stats| stats.median);
+    let settled = median(&resident[SETTLED..SETTLED + WINDOW]);
+    let growth = median(&resident[TURNS - WINDOW..]) - settled;
     let compressions = compressions.try_iter().count();
     ensure!(compressions > 10, "only {compressions} compressions");
     Ok(Row::at_most(
