@@ -102,8 +102,20 @@ fn is_world_writable(mode: &str) -> bool {
 }
 
 fn disks(call: &Call<'_>) -> Option<&'static str> {
-    if call.name.starts_with("mkfs") {
+    let wipes = call.is_one_of(&[
+        "wipefs",
+        "blkdiscard",
+        "sgdisk",
+        "sfdisk",
+        "parted",
+        "fdisk",
+    ]) && call.operands().any(is_block_device)
+        && !call.has_short('l');
+    if call.name.starts_with("mkfs") || wipes {
         return Some("format filesystem");
+    }
+    if call.is_one_of(&["shred", "cp", "mv", "tee"]) && call.operands().any(is_block_device) {
+        return Some("write to block device");
     }
     if call.is_called("dd") && call.operands().any(|word| word.starts_with("if=")) {
         return Some("disk copy");
@@ -132,6 +144,7 @@ fn killing(call: &Call<'_>) -> Option<&'static str> {
         "kill" if call.arguments.iter().any(|word| word == "-1") && call.arguments.len() > 1 => {
             Some("kill all processes")
         }
+        "killall5" => Some("kill all processes"),
         "pkill" if is_force(call) => Some("force kill processes"),
         "kill" if is_force(call) => Some("force kill processes"),
         "killall" if sends(call, &["-s", "--signal"]) => {
@@ -221,6 +234,69 @@ pub(crate) fn pipes_to_shell(commands: &[Simple]) -> bool {
             }
         }
         false
+    })
+}
+
+/// Literal text that is piped into a shell: as good as `sh -c`.
+pub(crate) fn spoken_to_shell(commands: &[Simple]) -> Vec<String> {
+    let pairs = commands.windows(2).filter(|pair| pair[1].piped);
+    pairs
+        .filter_map(|pair| {
+            let (speaker, shell) = (Call::of(&pair[0])?, Call::of(&pair[1])?);
+            let reads = shell.is_one_of(SHELLS)
+                && (shell.operands().next().is_none() || shell.has_short('s'));
+            let speaks = speaker.is_one_of(&["echo", "printf"]);
+            (reads && speaks).then(|| speaker.operands().collect::<Vec<_>>().join(" "))
+        })
+        .collect()
+}
+
+/// `eval "$(… | base64 -d)"`: what runs cannot be read.
+pub(crate) fn decodes_for_eval(commands: &[Simple]) -> bool {
+    let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
+    let evaluates = |call: &Call<'_>| {
+        call.is_one_of(&["eval", "source", "."])
+            && call
+                .arguments
+                .iter()
+                .any(|word| word.contains("$(") || word.contains('`') || word.contains("<("))
+    };
+    let decodes = |call: &Call<'_>| {
+        call.simple.nested
+            && call.is_one_of(&["base64", "base32", "xxd", "openssl"])
+            && hides_or_fetches(call)
+    };
+    calls.iter().any(evaluates) && calls.iter().any(decodes)
+}
+
+/// `curl -o f … && sh f`: fetched and run in one breath.
+pub(crate) fn downloaded_and_run(commands: &[Simple]) -> bool {
+    let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
+    calls.iter().enumerate().any(|(at, call)| {
+        if !call.is_one_of(&["curl", "wget", "fetch", "aria2c"]) {
+            return false;
+        }
+        let after = |flag: &str| {
+            let pair = call.arguments.windows(2).find(|pair| pair[0] == flag);
+            pair.map(|pair| pair[1].as_str())
+        };
+        let written = call.simple.redirects.iter().filter(|r| r.writes);
+        let mut files: Vec<&str> = written.map(|r| r.target.as_str()).collect();
+        files.extend(
+            ["-o", "-O", "--output", "--output-document"]
+                .into_iter()
+                .filter_map(after),
+        );
+        calls[at + 1..].iter().any(|later| {
+            let runs = later.is_one_of(SHELLS)
+                || later.is_one_of(&["source", "."])
+                || later.is_one_of(INTERPRETERS)
+                || is_versioned(&later.name);
+            runs && later
+                .operands()
+                .next()
+                .is_some_and(|file| files.contains(&file))
+        })
     })
 }
 
@@ -347,6 +423,12 @@ fn hermes(call: &Call<'_>, words: &[&str]) -> Option<&'static str> {
     let gateway = words
         .windows(2)
         .find_map(|pair| (pair[0] == "gateway").then_some(pair[1]));
+    // A command must not decide what the next conversation is asked about.
+    let loosens = matches!(words, ["config", "set" | "unset", key, ..]
+        if ["approvals", "command_allowlist", "security"].iter().any(|part| key.starts_with(part)));
+    if loosens || matches!(words, ["config", "edit", ..]) {
+        return Some("in-place edit of Hermes config/env");
+    }
     match gateway {
         Some("stop" | "restart") => Some("stop/restart hermes gateway (kills running agents)"),
         Some("run" | "start") if detached => {
@@ -360,7 +442,7 @@ fn hermes(call: &Call<'_>, words: &[&str]) -> Option<&'static str> {
 }
 
 fn copying(call: &Call<'_>) -> Option<&'static str> {
-    if !call.is_one_of(&["cp", "mv", "install"]) {
+    if !call.is_one_of(&["cp", "mv", "install", "ln"]) {
         return None;
     }
     let target = call

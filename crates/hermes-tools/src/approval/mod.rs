@@ -72,7 +72,15 @@ fn look(text: &str, depth: usize, findings: &mut Findings) {
     for simple in &commands {
         look_at(simple, depth, findings);
     }
-    if dangerous::pipes_to_shell(&commands) {
+    if depth < MAX_DEPTH {
+        for script in dangerous::spoken_to_shell(&commands) {
+            look(&script, depth + 1, findings);
+        }
+    }
+    if dangerous::pipes_to_shell(&commands)
+        || dangerous::decodes_for_eval(&commands)
+        || dangerous::downloaded_and_run(&commands)
+    {
         findings.add("pipe remote content to shell");
     }
     if let Some(key) = dangerous::sql(text, &commands) {
@@ -122,6 +130,33 @@ fn look_at(simple: &Simple, depth: usize, findings: &mut Findings) {
     }
 }
 
+/// What follows the host.
+fn remote_words(arguments: &[String]) -> Option<String> {
+    const VALUED: &str = "BbcDEeFIiJLlmOopQRSWw";
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            Some(option) if option.len() == 1 && VALUED.contains(option) => {
+                words.next();
+            }
+            Some(_) => {}
+            None => {
+                let rest: Vec<&str> = words.map(String::as_str).collect();
+                return (!rest.is_empty()).then(|| rest.join(" "));
+            }
+        }
+    }
+    None
+}
+
+/// `system("…")` in a program of awk's.
+fn system_calls(program: &str) -> impl Iterator<Item = String> {
+    program.split("system(").skip(1).filter_map(|rest| {
+        let text = rest.trim_start().strip_prefix('"')?;
+        Some(text.split('"').next()?.to_owned())
+    })
+}
+
 /// Texts that the call hands to a shell.
 fn inner_scripts(call: &Call<'_>) -> Vec<String> {
     let mut scripts = Vec::new();
@@ -135,7 +170,25 @@ fn inner_scripts(call: &Call<'_>) -> Vec<String> {
             scripts.extend(call.simple.here.clone());
         }
         "eval" => scripts.push(call.arguments.join(" ")),
-        "su" | "runuser" | "script" | "ssh" => {
+        // What the first word says is run later, whenever that is.
+        "trap" => scripts.extend(call.operands().next().map(str::to_owned)),
+        "alias" => scripts.extend(
+            call.operands()
+                .filter_map(|word| word.split_once('='))
+                .map(|(_, text)| text.to_owned()),
+        ),
+        // The host, then words that a shell over there reads.
+        "ssh" => scripts.extend(remote_words(call.arguments)),
+        "parallel" => {
+            let program = call.arguments.iter().position(|w| !w.starts_with('-'));
+            scripts.extend(program.map(|at| {
+                let words = call.arguments[at..].iter();
+                let words = words.take_while(|word| !word.starts_with(":::"));
+                words.cloned().collect::<Vec<_>>().join(" ")
+            }));
+        }
+        "awk" | "gawk" | "mawk" => scripts.extend(call.operands().flat_map(system_calls)),
+        "su" | "runuser" | "script" => {
             let flag = call
                 .arguments
                 .iter()

@@ -2,14 +2,37 @@
 
 /// `/`, `/*`, and ways to write them: `//`, `/.`, `/../`.
 pub(crate) fn is_filesystem_root(path: &str) -> bool {
+    let path = without_detours(path);
     path.starts_with('/')
         && path
             .split('/')
             .all(|piece| matches!(piece, "" | "." | ".." | "*" | ".*"))
 }
 
+/// `/usr/../etc` is `/etc`, as far as the text tells.
+fn without_detours(path: &str) -> String {
+    if !path.contains("..") {
+        return path.to_owned();
+    }
+    let mut pieces: Vec<&str> = Vec::new();
+    for piece in path.split('/') {
+        match piece {
+            ".." if pieces.len() > 1 => {
+                pieces.pop();
+            }
+            ".." if path.starts_with('/') => {}
+            piece => pieces.push(piece),
+        }
+    }
+    match pieces.as_slice() {
+        [""] => "/".to_owned(),
+        pieces => pieces.join("/"),
+    }
+}
+
 /// A directory directly under `/` that a system cannot live without, or all in it.
 pub(crate) fn is_system_directory(path: &str) -> bool {
+    let path = &without_detours(path);
     const NAMES: &[&str] = &[
         "home", "root", "etc", "usr", "var", "bin", "sbin", "boot", "lib", "lib64",
     ];
@@ -120,6 +143,8 @@ mod tests {
         for system in ["/etc", "/usr/", "/home/*", "//var", "/lib64"] {
             assert!(is_system_directory(system), "{system}");
         }
+        assert!(is_filesystem_root("/usr/..") && is_filesystem_root("/etc/../."));
+        assert!(is_system_directory("/usr/../etc") && is_system_directory("/tmp/../home/*"));
         for fine in ["/etc/nginx", "/tmp", "/usr/local/x", "usr", "/homes"] {
             assert!(
                 !is_filesystem_root(fine) && !is_system_directory(fine),
