@@ -165,12 +165,8 @@ async fn conversation(
     .await?;
     let said = |done: &Captured, text: &str| done.stdout_text().contains(text);
     let ok = said(&first, "hello from Linux") && said(&second, "goodbye from");
-    let place = if in_container {
-        "in a container"
-    } else {
-        "here"
-    };
-    teller.showed(ok, format!("written, run, edited, run again {place}"));
+    let place = if in_container { "container" } else { "machine" };
+    teller.showed(ok, format!("written, run, edited, run again: {place}"));
     Ok(())
 }
 
