@@ -10,6 +10,7 @@ mod control;
 mod conversation;
 mod delegate;
 pub mod demo;
+pub mod goal;
 pub mod guardrails;
 mod history;
 mod paid;

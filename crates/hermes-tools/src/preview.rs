@@ -69,3 +69,31 @@ pub fn one_line(text: &str, limit: usize) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn results_are_told_in_words() {
+        for (result, words) in [
+            (
+                r#"{"error":"File not found: x","similar_files":[]}"#,
+                "File not found: x",
+            ),
+            (
+                r#"{"output":"a\nno such file\n","exit_code":2,"error":null}"#,
+                "exit 2: no such file",
+            ),
+            (r#"{"output":"","exit_code":3,"error":null}"#, "exit 3"),
+            (r#"{"output":"fine\n","exit_code":0,"error":null}"#, "fine"),
+            ("{\"error\":\"broken\"}\n\nA hint.", "broken"),
+            ("[TOOL_ERROR] it fell over", "it fell over"),
+            ("plain\n text", "plain text"),
+        ] {
+            assert_eq!(of_result(result), words, "{result}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use futures_util::future::LocalBoxFuture;
 use hermes_agent::Conversation;
-use hermes_types::{Content, Part, TurnEvent};
+use hermes_types::{Content, Part, TurnEvent, TurnOutcome};
 use ratatui::text::Line;
 use tokio::sync::mpsc;
 
@@ -91,6 +91,10 @@ pub trait Host {
     /// Resolves with something that came up by itself; messages only while `idle`.
     /// Dropped and called again at will, it must lose nothing.
     fn incoming(&mut self, idle: bool) -> LocalBoxFuture<'_, Incoming>;
+
+    /// A turn ended; `goes_on` when the next one has begun already. What comes of it
+    /// arrives through [`Host::incoming`].
+    fn after_turn(&mut self, outcome: TurnOutcome, goes_on: bool);
 
     /// Lets the user edit a text; blocks.
     fn edit(&mut self, draft: &str) -> Result<String, String>;

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt as _;
-use hermes_types::{Content, Interrupt, Part, SessionId, TurnEvent};
+use hermes_types::{Content, Interrupt, Part, SessionId, TurnEvent, TurnOutcome};
 use ratatui::text::Line;
 
 use crate::app::{App, Effect};
@@ -242,7 +242,8 @@ impl Screen<'_> {
                 }
                 Woken::Turn(Some(event)) => {
                     let (effects, finished) = turn_events(&mut self.app, &mut self.chat, event);
-                    if finished {
+                    if let Some(outcome) = finished {
+                        self.host.after_turn(outcome, self.app.is_working());
                         self.host.refresh(&mut self.app).await;
                     }
                     self.carry_out(effects).await?;
@@ -392,6 +393,7 @@ impl Screen<'_> {
         self.paint()?;
         let width = self.app.page().width;
         let mut later = Vec::new();
+        let mut finished = None;
         let outcome = {
             let mut running = self
                 .host
@@ -416,6 +418,7 @@ impl Screen<'_> {
                     }
                     Woken::Turn(Some(event)) => {
                         // What the event leads to needs the program, which is busy.
+                        finished = ended(&event).or(finished);
                         let turned = self.app.turn_event(event, Instant::now());
                         later.extend(without_lines(turned, &mut self.pending));
                         if frames.may_wait() {
@@ -454,6 +457,9 @@ impl Screen<'_> {
                 Vec::new()
             }
         };
+        if let Some(outcome) = finished {
+            self.host.after_turn(outcome, self.app.is_working());
+        }
         self.host.refresh(&mut self.app).await;
         effects.extend(later);
         effects.extend(self.app.next_in_queue(Instant::now()));
@@ -510,19 +516,37 @@ impl Screen<'_> {
     }
 }
 
-/// The event and what else has arrived meanwhile; whether the turn is over.
-fn turn_events(app: &mut App, chat: &mut Chat, first: TurnEvent) -> (Vec<Effect>, bool) {
+/// The event and what else has arrived meanwhile, up to the end of a turn.
+fn turn_events(
+    app: &mut App,
+    chat: &mut Chat,
+    first: TurnEvent,
+) -> (Vec<Effect>, Option<TurnOutcome>) {
     let now = Instant::now();
-    let mut finished = matches!(first, TurnEvent::Finished { .. });
-    let mut effects = app.turn_event(first, now);
+    let mut effects = Vec::new();
+    let mut next = Some(first);
     for _ in 0..BATCH {
-        let Ok(event) = chat.events.try_recv() else {
-            break;
-        };
-        finished |= matches!(event, TurnEvent::Finished { .. });
+        let Some(event) = next else { break };
+        let finished = ended(&event);
         effects.extend(app.turn_event(event, now));
+        if finished.is_some() {
+            return (effects, finished);
+        }
+        next = chat.events.try_recv().ok();
     }
-    (effects, finished)
+    if let Some(event) = next {
+        let finished = ended(&event);
+        effects.extend(app.turn_event(event, now));
+        return (effects, finished);
+    }
+    (effects, None)
+}
+
+fn ended(event: &TurnEvent) -> Option<TurnOutcome> {
+    match event {
+        TurnEvent::Finished { outcome } => Some(outcome.clone()),
+        _ => None,
+    }
 }
 
 /// Printed lines go to `lines`, the other effects are returned.

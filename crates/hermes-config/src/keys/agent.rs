@@ -72,7 +72,7 @@ pub(super) const KEYS: &[Key] = &[
     int("delegation.max_spawn_depth", 1, "how deep subagents may delegate in turn").live(),
     flag("delegation.orchestrator_enabled", true, "allow subagents that only coordinate others").live(),
     flag("delegation.subagent_auto_approve", false, "subagents need no approval").live(),
-    int("goals.max_turns", 20, "turns spent on a goal before asking"),
+    int("goals.max_turns", 20, "turns spent on a goal before asking").live(),
     with("budget.per_turn", Type::Map, Default::Null, "limit of one turn: a map with usd and tokens, or null").live(),
     with("budget.per_session", Type::Map, Default::Null, "limit of one session: a map with usd and tokens, or null").live(),
     with("budget.per_day", Type::Map, Default::Null, "limit of one calendar day over all profiles: a map with usd and tokens, or null").live(),

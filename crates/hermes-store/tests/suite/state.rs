@@ -289,6 +289,74 @@ fn pruning_takes_only_ended_and_old_sessions() {
 }
 
 #[test]
+fn the_last_exchanges_are_read_without_the_rest() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let id = session(&db, "s");
+    let asked = Message {
+        tool_calls: vec![call("call_1")],
+        ..Message::assistant("")
+    };
+    for number in 0..5 {
+        db.append(&id, Message::user(format!("question {number}")))
+            .unwrap();
+        db.append(&id, asked.clone()).unwrap();
+        db.append(&id, Message::tool_result(&asked.tool_calls[0], "output"))
+            .unwrap();
+        db.append(&id, Message::assistant(format!("answer {number}")))
+            .unwrap();
+    }
+    let (said, earlier) = db.last_said(&id, 2).unwrap();
+    let texts: Vec<String> = said
+        .iter()
+        .map(|stored| stored.message.content.text())
+        .collect();
+    assert_eq!(
+        texts,
+        ["question 3", "", "answer 3", "question 4", "", "answer 4"]
+    );
+    assert_eq!((earlier, db.questions(&id).unwrap()), (9, 5));
+    assert_eq!(db.last_said(&id, 100).unwrap().0.len(), 15);
+    assert_eq!(
+        db.last_said(&SessionId::new("none"), 2).unwrap(),
+        (vec![], 0)
+    );
+}
+
+#[test]
+fn a_branch_has_the_active_history_and_the_trunk_ends() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let id = session(&db, "s");
+    db.append(&id, Message::user("one")).unwrap();
+    db.append(&id, Message::assistant("1")).unwrap();
+    let taken_back = db.append(&id, Message::user("two")).unwrap();
+    db.rewind(&id, taken_back).unwrap();
+    let child = db.branch(&id, "a twig").unwrap();
+    let texts = |id: &SessionId| -> Vec<String> {
+        let messages = db.messages(id).unwrap();
+        messages
+            .iter()
+            .map(|stored| stored.message.content.text())
+            .collect()
+    };
+    assert_eq!(texts(&child), ["one", "1"]);
+    assert_eq!(texts(&id), ["one", "1"]);
+    let row = db.session(&child).unwrap().unwrap();
+    assert_eq!(row.title.as_deref(), Some("a twig"));
+    assert_eq!(row.parent_session_id, Some(id.clone()));
+    assert_eq!(row.model_config.unwrap()["_branched_from"], id.as_str());
+    let trunk = db.session(&id).unwrap().unwrap();
+    assert_eq!(trunk.end_reason.as_deref(), Some("branched"));
+    // Both are in the list, and both are found.
+    assert_eq!(db.list(&ListFilter::default()).unwrap().len(), 2);
+    assert!(matches!(
+        db.branch(&SessionId::new("none"), "x").unwrap_err(),
+        StoreError::SessionNotFound { .. }
+    ));
+}
+
+#[test]
 fn rewinding_hides_and_restoring_shows_again() {
     let scratch = Scratch::new();
     let db = scratch.open();

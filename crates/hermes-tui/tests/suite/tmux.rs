@@ -17,7 +17,7 @@ use hermes_tui::{
     App, Beginning, Chat, ChatError, Completer, History, Host, Incoming, Outcome, Preferences,
     Status,
 };
-use hermes_types::{Content, Cost, Part, Usage};
+use hermes_types::{Content, Cost, Part, TurnOutcome, Usage};
 
 const CHILD: &str = "HERMES_TUI_BROKEN_CHAT";
 
@@ -101,6 +101,8 @@ impl Host for BrokenHost {
     fn incoming(&mut self, _: bool) -> LocalBoxFuture<'_, Incoming> {
         std::future::pending().boxed_local()
     }
+
+    fn after_turn(&mut self, _: TurnOutcome, _: bool) {}
 
     fn edit(&mut self, draft: &str) -> Result<String, String> {
         Ok(draft.to_owned())

@@ -3,6 +3,7 @@
 mod commands;
 mod demo;
 mod dialogs;
+mod goals;
 mod input;
 mod screen;
 mod setup;

@@ -191,3 +191,52 @@ fn a_redraw_shows_the_last_lines_again() {
         });
     assert_eq!(screen.matches("what was said").count(), 1, "{screen}");
 }
+
+#[test]
+fn the_settings_of_the_display_are_read() {
+    let stage = Stage::with(
+        "display:\n  compact: true\n  timestamps: true\n  inline_diffs: false\n  final_response_markdown: raw\n  \
+         show_cost: true\n  tool_preview_length: 5\n  persistent_output: false\n  tool_progress: new\n  \
+         bell_on_complete: true\n  busy_input_mode: queue\n  user_message_preview:\n    first_lines: 1\n    \
+         last_lines: 0\npaste_collapse_threshold: 0\npaste_collapse_char_threshold: 0\n",
+    );
+    std::fs::write(stage.scratch.user_home().join("long-name.txt"), "old\n").unwrap();
+    let edit = |old: &str, new: &str| {
+        Reply::tool_call(
+            "patch",
+            json!({"mode": "replace", "path": "long-name.txt", "old_string": old, "new_string": new}),
+        )
+    };
+    stage.push(edit("old", "newer"));
+    stage.push(edit("newer", "newest"));
+    let gate = Gate::new();
+    stage.push(Reply::text("**as it is**").then_stall(&gate).charged(0.5));
+    stage.push(Reply::text("and the next"));
+    let chat = stage.chat(&[]);
+    assert!(!chat.screen().contains("Tip:"), "compact");
+    chat.paste("one\ntwo\nthree\nfour\nfive\nsix\nseven");
+    chat.wait_for("seven");
+    chat.keys(&["Enter"]).wait_for("**as it is**");
+    let screen = chat.screen();
+    let clock = screen
+        .lines()
+        .any(|line| line.starts_with("❯ ") && line.contains(':'));
+    assert!(clock && screen.contains("… 6 more lines"), "{screen}");
+    assert!(!screen.contains("+newer"), "{screen}");
+    assert_eq!(
+        screen.matches("┊ patch").count(),
+        1,
+        "repetitions are left out:\n{screen}"
+    );
+    assert!(
+        screen.contains("long…") && !screen.contains("long-name"),
+        "{screen}"
+    );
+    chat.enter("a second").wait_for("next: a second");
+    gate.release();
+    chat.wait_for("this turn cost $0.5");
+    chat.wait_for("and the next");
+    // Nothing is kept to be drawn again.
+    let screen = chat.keys(&["C-l"]).wait_gone("and the next");
+    assert!(screen.contains('❯'), "{screen}");
+}

@@ -8,7 +8,7 @@ use hermes_sandbox::background::ProcessStatus;
 use hermes_tui::{Outcome, PickItem, Picker, Then};
 
 use super::host::ChatHost;
-use super::{beside, rollback, sandbox, sessions, verbs};
+use super::{beside, goal, rollback, sandbox, sessions, verbs};
 use crate::CommandError;
 use crate::commands::kanban;
 use crate::commands::model::{choices, save};
@@ -49,6 +49,8 @@ async fn carry_out(
         "save" => sessions::save(host).await,
         "branch" => sessions::branch(host, arguments).await,
         "background" => beside::ask(host, arguments).await,
+        "goal" => goal::goal(host, arguments).await,
+        "subgoal" => goal::subgoal(host, arguments).await,
         "quit" => Ok(quit(host, arguments)),
         "retry" => sessions::retry(host).await,
         "undo" => sessions::undo(host, arguments).await,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -16,7 +17,7 @@ use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
 use hermes_tools::checkpoint::Checkpoints;
 use hermes_tui::{App, Chat, Host, Incoming, Outcome};
-use hermes_types::{Content, Part, SessionId};
+use hermes_types::{Content, Part, SessionId, TurnOutcome};
 use ratatui::text::Line;
 use tokio::sync::mpsc;
 
@@ -24,7 +25,7 @@ use super::super::resume;
 use super::super::run::{self, preload};
 use super::super::worktree::Worktree;
 use super::recap::{RecapLimits, recap};
-use super::{Start, clipboard, commands, draft};
+use super::{Start, clipboard, commands, draft, goal};
 use crate::wiring::{Place, Wanted, Wired, is_demo, open_models, place, wire};
 use crate::{CommandError, Context, Out};
 
@@ -50,6 +51,12 @@ pub(super) struct ChatHost {
     /// that were asked for beside.
     pub(super) news: mpsc::Sender<Incoming>,
     arriving: mpsc::Receiver<Incoming>,
+    /// Messages to the model that nobody typed; they wait for an idle moment.
+    pub(super) next_turn: mpsc::Sender<String>,
+    next_turns: mpsc::Receiver<String>,
+    /// How many messages were sent: what was meant for the moment before one of
+    /// them is of no use after it.
+    sent: Arc<AtomicU64>,
     /// For the model, with the next message: what changed under it.
     pub(super) note: Option<String>,
     /// The session that the user left with `/quit --delete`.
@@ -85,6 +92,7 @@ impl ChatHost {
             .string("display.background_process_notifications")?
             != "off";
         let (news, arriving) = mpsc::channel(NEWS);
+        let (next_turn, next_turns) = mpsc::channel(NEWS);
         Ok(Self {
             context,
             start,
@@ -99,6 +107,9 @@ impl ChatHost {
             notices,
             news,
             arriving,
+            next_turn,
+            next_turns,
+            sent: Arc::default(),
             note: None,
             unwanted: None,
             failure: None,
@@ -265,6 +276,11 @@ impl ChatHost {
         Ok(row.map(|_| id))
     }
 
+    /// How many messages were sent so far.
+    pub(super) fn sent(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.sent)
+    }
+
     /// Tells the model something with the next message.
     pub(super) fn tell_next(&mut self, text: &str) {
         let note = self.note.get_or_insert_with(String::new);
@@ -400,6 +416,7 @@ impl Host for ChatHost {
 
     fn prepare(&mut self, content: Content) -> LocalBoxFuture<'_, (Content, Vec<String>)> {
         async move {
+            self.sent.fetch_add(1, Ordering::Relaxed);
             let window = self.wired.as_ref().map_or(0, Wired::window);
             let text = content.text();
             let mut expanded = expand(&text, &self.cwd, self.context.home.path(), window).await;
@@ -444,14 +461,19 @@ impl Host for ChatHost {
                 processes.notice_arrival().await;
             }
         };
-        let arriving = &mut self.arriving;
+        let (arriving, next_turns) = (&mut self.arriving, &mut self.next_turns);
         async move {
             tokio::select! {
                 Some(news) = arriving.recv() => news,
+                Some(text) = next_turns.recv(), if idle => Incoming::Message(text),
                 message = message => message,
             }
         }
         .boxed_local()
+    }
+
+    fn after_turn(&mut self, outcome: TurnOutcome, goes_on: bool) {
+        goal::after_turn(self, outcome, goes_on);
     }
 
     fn edit(&mut self, draft: &str) -> Result<String, String> {

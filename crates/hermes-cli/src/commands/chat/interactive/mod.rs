@@ -5,6 +5,7 @@ mod beside;
 mod clipboard;
 mod commands;
 mod draft;
+mod goal;
 mod host;
 mod offer;
 mod plain;

@@ -254,7 +254,10 @@ impl Table<'_> {
                         chat.conversation.answer(Asked { id: ask.id, answer });
                     }
                 }
-                TurnEvent::Finished { outcome } => return self.finished(outcome, streamed),
+                TurnEvent::Finished { outcome } => {
+                    host.after_turn(outcome.clone(), !self.waiting.is_empty());
+                    return self.finished(outcome, streamed);
+                }
                 _ => {}
             }
             self.out.flush()?;
