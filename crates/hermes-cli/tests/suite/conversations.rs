@@ -505,6 +505,8 @@ fn a_conversation_on_a_terminal_gets_a_name_and_warnings() {
     terminal.wait_for("`api_key` stands at the top level");
     terminal.type_line("what bird is that?");
     terminal.wait_for("It is a heron.");
+    // Leaving waits a moment for the name; it should not have to.
+    stage.server.wait_for_requests(2);
     terminal.type_line("/quit");
     terminal.wait_for("Title:     Herons by the lake");
     assert!(terminal.wait().success());
