@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::cli::last_words;
-use super::create::create;
+use super::create::{create, create_instead};
 use super::drift;
 use super::engine::{
     Container, ContainerId, Engine, EngineError, ExecRequest, State, limits, list_or_doubt,
@@ -235,15 +235,26 @@ impl SharedContainer {
         if let Some(container) = candidate.take_if(|c| drift::must_go(c, &self.plan)) {
             drift::replace(&self.host, &self.plan, &container).await?;
         }
-        if let Some(container) = &candidate
-            && drift::recreates(&self.host, &self.plan, container).await?
-        {
-            candidate = None;
+        let mut outdated = None;
+        if let Some(container) = &candidate {
+            outdated = drift::outdated(&self.host, &self.plan, container).await?;
         }
-        if let Some(container) = candidate {
-            return Ok((container.id, container.name, origin));
-        }
-        let created = create(&self.host, &self.plan, Some(creating)).await?;
+        let created = match (candidate, outdated) {
+            (Some(container), None) => return Ok((container.id, container.name, origin)),
+            (Some(old), Some(_alone)) => {
+                let old = [old];
+                match create_instead(&self.host, &self.plan, Some(creating), &old).await {
+                    Ok(created) => created,
+                    Err(error) => {
+                        let [old] = old;
+                        self.host
+                            .notify(format!("container {} stays as it is: {error}", old.id));
+                        return Ok((old.id, old.name, origin));
+                    }
+                }
+            }
+            (None, _) => create(&self.host, &self.plan, Some(creating)).await?,
+        };
         StateFile::of(&created.id, &self.plan, self.host.clock()).save(&self.plan.whose.place);
         Ok((created.id, created.name, Origin::Made))
     }

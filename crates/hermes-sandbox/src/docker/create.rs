@@ -8,7 +8,7 @@ use hermes_home::{FileMode, Lock, write_atomic};
 
 use super::arguments::{EngineFacts, RunInput, run_plan, workspace_is_covered};
 use super::container::Plan;
-use super::engine::{ContainerId, Engine, EngineError, limits};
+use super::engine::{Container, ContainerId, Engine, EngineError, State, limits};
 use super::error::DockerError;
 use super::host::DockerHost;
 use super::mounts::read_only_mounts;
@@ -95,6 +95,43 @@ pub(crate) async fn create(
             }
         }
     }
+}
+
+/// Makes a container in place of others, which are stopped first because they may hold
+/// what it needs. When it cannot be made, they are as they were.
+pub(crate) async fn create_instead(
+    host: &DockerHost,
+    plan: &Plan,
+    lock: Option<&Lock>,
+    old: &[Container],
+) -> Result<Created, DockerError> {
+    let engine = host.engine().as_ref();
+    for container in old {
+        let _ = engine.stop(&container.id).await;
+    }
+    let created = match create(host, plan, lock).await {
+        Ok(created) => created,
+        Err(error) => {
+            for container in old.iter().filter(|c| c.state == State::Running) {
+                if let Err(error) = engine.start(&container.id).await {
+                    host.notify(format!(
+                        "container {} could not be started again: {error}",
+                        container.id
+                    ));
+                }
+            }
+            return Err(error);
+        }
+    };
+    for container in old {
+        if let Err(error) = engine.remove(container.id.as_str(), limits::REMOVE).await {
+            host.notify(format!(
+                "container {} could not be removed: {error}",
+                container.id
+            ));
+        }
+    }
+    Ok(created)
 }
 
 /// Judged by what the engine says about its own options.

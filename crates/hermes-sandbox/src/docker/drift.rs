@@ -81,33 +81,32 @@ pub(crate) async fn replace(
     }
 }
 
-/// Whether the container was removed in order to be made anew. Warns otherwise.
-pub(crate) async fn recreates(
+/// The lease alone, when the container shall be made anew. Warns otherwise.
+pub(crate) async fn outdated(
     host: &DockerHost,
     plan: &Plan,
     container: &Container,
-) -> Result<bool, DockerError> {
+) -> Result<Option<lease::Alone>, DockerError> {
     let engine = host.engine().as_ref();
     // Drift is advice; failing to tell it must not keep anybody from working.
     let drift = drift_of(engine, plan, container).await.unwrap_or_default();
     if drift.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     let list: Vec<String> = drift.iter().map(Drift::to_string).collect();
     let list = list.join("; ");
     if plan.life.on_drift == OnDrift::Recreate {
         match free_to_remove(engine, &plan.whose.place, container).await? {
-            Ok(_alone) => {
+            Ok(alone) => {
                 host.notify(format!("container {} is made anew: {list}", container.id));
-                stop_and_remove(engine, &container.id).await?;
-                return Ok(true);
+                return Ok(Some(alone));
             }
             Err(user) => {
                 host.notify(format!(
                     "container {} is not as configured and stays as it is, because {user}: {list}",
                     container.id
                 ));
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
@@ -115,7 +114,7 @@ pub(crate) async fn recreates(
         "container {} is not as configured ({list}); `hermes sandbox recreate` applies the settings",
         container.id
     ));
-    Ok(false)
+    Ok(None)
 }
 
 /// The lease alone, if nobody uses the container; else who does, in words.

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::container::Plan;
-use super::create::create;
+use super::create::create_instead;
 use super::drift::drift_of;
 use super::engine::{
     Container, ContainerId, Engine, EngineError, PlainExec, State, limits, list_or_doubt,
@@ -240,7 +240,7 @@ impl Inventory<'_> {
         }
     }
 
-    /// Removes the container of the plan, if there is one, and makes it anew.
+    /// Makes the container of the plan anew; the old one goes when the new one is there.
     pub async fn recreate(&self, leased: Leased) -> Result<ContainerId, DockerError> {
         let place = &self.plan.whose.place;
         let unusable = |source| DockerError::Directory {
@@ -250,12 +250,13 @@ impl Inventory<'_> {
         std::fs::create_dir_all(place.directory()).map_err(unusable)?;
         let creating = lease::creation(place).await.map_err(unusable)?;
         let shared = self.plan.whose.identity.shared();
-        for container in self.host.engine().list(&shared).await? {
-            if self.plan.whose.owns(&container) {
-                self.remove(&container, leased).await?;
-            }
+        let mut old = self.host.engine().list(&shared).await?;
+        old.retain(|container| self.plan.whose.owns(container));
+        let mut alone = Vec::with_capacity(old.len());
+        for container in &old {
+            alone.push(self.claim(container, leased)?);
         }
-        let created = create(self.host, self.plan, Some(&creating)).await?;
+        let created = create_instead(self.host, self.plan, Some(&creating), &old).await?;
         StateFile::of(&created.id, self.plan, self.host.clock()).save(place);
         Ok(created.id)
     }

@@ -64,6 +64,31 @@ fn docker_ls_and_show_tell_everything_about_a_container() {
 }
 
 #[test]
+fn docker_a_container_that_cannot_be_made_anew_stays() {
+    let Some(world) = world(BASH) else { return };
+    world.says("touch /marker");
+    let id = world.one_container();
+    let missing = ["-c", "terminal.docker_image=localhost/hermes-test/none:1"];
+    let refused = world.run(&[&missing[..], &["sandbox", "recreate"]].concat());
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(
+        refused.stderr.contains("hermes-test/none:1"),
+        "{refused:#?}"
+    );
+    assert_eq!(world.one_container(), id);
+    let anew = ["-c", "terminal.docker_on_drift=recreate"];
+    let exec = ["sandbox", "exec", "--", "ls /marker"];
+    let kept = world.run(&[&missing[..], &anew[..], &exec[..]].concat());
+    assert_eq!(
+        (kept.code, kept.stdout.as_str()),
+        (0, "/marker\n"),
+        "{kept:#?}"
+    );
+    assert!(kept.stderr.contains("stays as it is"), "{kept:#?}");
+    assert_eq!(world.one_container(), id);
+}
+
+#[test]
 fn docker_containers_stop_start_and_go_by_hand() {
     let Some(world) = world(BASH) else { return };
     world.says("touch /marker");
