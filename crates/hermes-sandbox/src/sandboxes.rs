@@ -280,7 +280,7 @@ impl Sandboxes {
 
     /// Lets the commands of `task` see these variables, as a skill that it loaded asks:
     /// values from our environment, never a credential of Hermes. Commands on this
-    /// machine see them anyway.
+    /// machine see them anyway; scripts do not.
     pub fn pass_on(&self, task: &str, names: &[String]) {
         let Source::Plan(plan) = &self.source else {
             return;
@@ -288,16 +288,17 @@ impl Sandboxes {
         let Ok(sandbox) = self.get(task) else {
             return;
         };
-        if sandbox.backend() == Backend::Local {
-            return;
-        }
         let environment = plan.config.environment();
         let names = passthrough(names.iter().map(String::as_str));
         let variables = names.into_iter().filter_map(|name| {
             let value = environment.get_non_empty(&name)?.to_owned();
             Some((name, value))
         });
-        sandbox.session(task).pass_on(variables);
+        let session = sandbox.session(task);
+        match sandbox.backend() {
+            Backend::Local => session.pass_to_scripts(variables),
+            _ => session.pass_on(variables),
+        }
     }
 
     /// Lets go of everything as the settings say; waits for what must be removed.

@@ -370,3 +370,31 @@ fn a_store_of_the_reference_is_read_and_used() {
     let file = std::fs::read_to_string(store.join(format!("projects/{hash}.json"))).unwrap();
     assert!(file.contains("1794743099.2427273"), "{file}");
 }
+
+#[test]
+fn a_script_sees_a_variable_only_when_a_skill_asked_for_it() {
+    let stage = Stage::with("approvals: {mode: off}\n");
+    let skill = "---\nname: mapper\ndescription: maps\nrequired_environment_variables: [MAPPER_TOKEN, OPENAI_API_KEY]\n---\nUse it.\n";
+    stage.scratch.write("skills/mapper/SKILL.md", skill);
+    let code = "import os\nprint('seen:', os.environ.get('MAPPER_TOKEN'), os.environ.get('OPENAI_API_KEY'))";
+    for (tool, arguments) in [
+        ("execute_code", json!({"code": code})),
+        ("skill_view", json!({"name": "mapper"})),
+        ("execute_code", json!({"code": code})),
+    ] {
+        stage.says(Reply::tool_call(tool, arguments));
+    }
+    stage.says(Reply::text("done"));
+    let mut command = stage.command(&["-z", "go"]);
+    command
+        .env("MAPPER_TOKEN", "let-through")
+        .env("OPENAI_API_KEY", "never");
+    command.output().unwrap();
+    let results = stage.results();
+    assert!(results[0].contains("seen: None None"), "{}", results[0]);
+    assert!(
+        results[2].contains("seen: let-through None"),
+        "{}",
+        results[2]
+    );
+}

@@ -138,6 +138,8 @@ struct State {
     seen: Option<Stamp>,
     /// Exported before every command: what became visible after the bootstrap.
     passed_on: Vec<(String, String)>,
+    /// Seen by scripts, which are started without the session's variables.
+    for_scripts: Vec<(String, String)>,
 }
 
 #[derive(Clone)]
@@ -170,6 +172,7 @@ impl ShellSession {
             // What a session of this name left behind is not this session's state.
             seen: options.live.as_deref().and_then(Stamp::of),
             passed_on: Vec::new(),
+            for_scripts: Vec::new(),
         };
         if let Some(path) = options.record.as_ref().filter(|_| options.resume) {
             let seen = Stamp::of(path);
@@ -211,6 +214,18 @@ impl ShellSession {
             state.passed_on.retain(|(known, _)| *known != name);
             state.passed_on.push((name, value));
         }
+    }
+
+    /// Lets scripts see these variables; commands have them already.
+    pub fn pass_to_scripts(&self, variables: impl IntoIterator<Item = (String, String)>) {
+        self.lock().for_scripts.extend(variables);
+    }
+
+    /// What a script sees beyond what every session begins with.
+    pub fn script_variables(&self) -> Vec<(String, String)> {
+        let state = self.lock();
+        let all = state.passed_on.iter().chain(&state.for_scripts);
+        all.cloned().collect()
     }
 
     fn record_path(&self) -> Option<&Path> {

@@ -102,6 +102,8 @@ impl Script<'_> {
         } else {
             environment::allowed(variables, &self.limits.passthrough)
         };
+        let session = self.sandbox.session(&self.context.task);
+        given.extend(session.script_variables());
         given.extend(environment::always());
         let mut launch = Launch::new(self.shell_script(directory), Shell::Sh);
         launch.environment = given;

@@ -24,12 +24,19 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let mut rows = places::local(bench).await?;
+        let mut rows = rules::run();
+        // Each takes a while: say what is waited for.
+        let next = |what: &str| eprintln!("measuring: files: {what}");
+        next("code");
+        rows.extend(places::local(bench).await?);
+        next("docker");
         rows.extend(places::docker(bench).await?);
+        next("ssh");
         rows.extend(ssh::run(bench).await?);
-        rows.extend(search::run(bench).await?);
+        next("edits");
         rows.extend(edits::run().await?);
-        rows.extend(rules::run());
+        next("search");
+        rows.extend(search::run(bench).await?);
         Ok(rows)
     })
 }

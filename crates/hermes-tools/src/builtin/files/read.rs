@@ -25,6 +25,9 @@ const PICTURES: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff", "ico",
 ];
 
+/// Files above this size are better read in small pieces.
+const LARGE: u64 = 512_000;
+
 pub struct ReadFileTool {
     desk: Arc<FileDesk>,
 }
@@ -75,7 +78,7 @@ impl ReadFileTool {
             .read(&located.path, 0, MAX_READ)
             .await
             .map_err(|e| error(plain(&e)))?;
-        let page = self.page(&located, &bytes, offset, limit)?;
+        let mut page = self.page(&located, &bytes, offset, limit)?;
         if !for_model {
             return Ok(Value::Object(page));
         }
@@ -88,6 +91,10 @@ impl ReadFileTool {
             seen.range = Some((offset, limit));
             seen.round = context.round;
         });
+        if stat.size > LARGE && limit > 200 {
+            let hint = "a large file: ask for fewer lines at a time, or find the place with search_files first";
+            page.insert("_hint".into(), json!(hint));
+        }
         let warnings = located.warning.clone().into_iter().collect();
         Ok(with_warnings(page, warnings))
     }
