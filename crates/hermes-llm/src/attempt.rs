@@ -16,6 +16,7 @@ use crate::endpoint::Secret;
 use crate::error::{
     Conversation, Fault, RefusedParameter, classify, refused_parameter, says_quota_is_used_up,
 };
+use crate::guard::RateGuard;
 use crate::keys::KeyVerdict;
 use crate::model::{Delta, ErrorClass, ModelError, Request};
 use crate::provider::Inner;
@@ -131,6 +132,19 @@ impl Attempt {
                     }
                 }
             }
+            if let Some(left) = self.inner.guard.as_ref().and_then(RateGuard::rests_for) {
+                let mut error = ModelError::new(
+                    ErrorClass::RateLimited,
+                    format!(
+                        "{} will not answer for another {} s (rate limit)",
+                        self.inner.endpoint.provider,
+                        left.as_secs().max(1)
+                    ),
+                );
+                error.retry_after = Some(left);
+                error.tried = std::mem::take(&mut self.tried);
+                return Err(error);
+            }
             let form = self.form();
             let outgoing = Outgoing::new(&self.inner.endpoint, &form, &self.request);
             let (key_id, key) = self.inner.keys.choose(self.inner.endpoint.key.as_ref());
@@ -227,6 +241,13 @@ impl Attempt {
             return Next::Again;
         }
         if !is_worth_repeating(error.class) {
+            return Next::GiveUp;
+        }
+        let too_long = match (&self.inner.guard, error.class, error.retry_after) {
+            (Some(guard), ErrorClass::RateLimited, Some(wait)) => guard.note(wait),
+            _ => false,
+        };
+        if too_long {
             return Next::GiveUp;
         }
         self.failures += 1;

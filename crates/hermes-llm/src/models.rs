@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::auth::{AuthData, AuthError, AuthFile, CredentialPool, PoolSpec};
 use crate::dump::{Echo, RequestDumps};
 use crate::fallback::FallbackChain;
+use crate::guard::RateGuard;
 use crate::keys::Keys;
 use crate::metadata::{MIN_WINDOW, WindowCache, ask_window};
 use crate::model::Model;
@@ -244,6 +245,8 @@ impl Models {
             Some(spec) => Keys::Pool(Arc::new(keyring.pool(spec, self.clock.clone()))),
             None => Keys::Fixed,
         };
+        let guard = (resolved.endpoint.provider == "nous")
+            .then(|| RateGuard::of(&self.home, self.clock.clone()));
         ProviderModel::new(Setup {
             http: self.http.clone(),
             endpoint: resolved.endpoint,
@@ -252,6 +255,7 @@ impl Models {
             has_fallback,
             window_cache: Some(WindowCache::of(&self.home)),
             dumps: Some(self.dumps.clone()),
+            guard,
         })
     }
 

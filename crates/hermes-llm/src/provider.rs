@@ -11,6 +11,7 @@ use hermes_types::{Cost, CostStatus, Usage};
 use crate::attempt::Attempt;
 use crate::dump::RequestDumps;
 use crate::endpoint::Endpoint;
+use crate::guard::RateGuard;
 use crate::keys::Keys;
 use crate::metadata::WindowCache;
 use crate::model::{DeltaStream, Model, ModelError, Request};
@@ -30,6 +31,8 @@ pub struct Setup {
     pub window_cache: Option<WindowCache>,
     /// Where requests that failed for good are written down.
     pub dumps: Option<RequestDumps>,
+    /// Where a provider that will not answer for long is noted for all processes.
+    pub guard: Option<RateGuard>,
 }
 
 /// Cheap to clone; clones share what was learnt.
@@ -47,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) has_fallback: bool,
     window_cache: Option<WindowCache>,
     pub(crate) dumps: Option<RequestDumps>,
+    pub(crate) guard: Option<RateGuard>,
     mend: Mutex<Mend>,
     rates: Mutex<RateLimits>,
     window: AtomicU64,
@@ -67,6 +71,7 @@ impl ProviderModel {
                 has_fallback: setup.has_fallback,
                 window_cache: setup.window_cache,
                 dumps: setup.dumps,
+                guard: setup.guard,
                 mend: Mutex::default(),
                 rates: Mutex::default(),
             }),

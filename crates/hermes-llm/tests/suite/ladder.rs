@@ -708,3 +708,41 @@ async fn numbers_and_characters_that_cannot_be_do_no_harm() {
     usage += usage;
     assert!(usage.total() < 1 << 50, "{usage:?}");
 }
+
+#[tokio::test]
+async fn a_portal_that_will_not_answer_for_long_is_left_alone_by_everybody() {
+    let server = ModelServer::start();
+    let home = hermes_testkit::TestHome::new();
+    let made = || {
+        let mut setup = super::support::setup(
+            endpoint(&server, ApiMode::ChatCompletions),
+            hermes_llm::Keys::Fixed,
+        );
+        setup.guard = Some(hermes_llm::RateGuard::of(
+            &home.home(),
+            hermes_home::Clock::System,
+        ));
+        hermes_llm::ProviderModel::new(setup)
+    };
+    // A short wait is waited for.
+    server.push(Reply::error(429, "slow down").header("retry-after", 1));
+    server.push(Reply::text("ok"));
+    assert_eq!(text(&made()).await.unwrap(), "ok");
+    assert!(!home.exists("rate_limits/nous.json"));
+    // A long one ends it here, and for whoever comes next.
+    server.push(Reply::error(429, "used up").header("retry-after", 3600));
+    let error = text(&made()).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::RateLimited);
+    assert_eq!(server.requests().len(), 3);
+    let error = text(&made()).await.unwrap_err();
+    assert!(error.message.contains("will not answer"), "{error}");
+    assert_eq!(server.requests().len(), 3, "nothing more was sent");
+    let noted: Value = serde_json::from_str(&home.read("rate_limits/nous.json")).unwrap();
+    assert_eq!(noted["reset_seconds"], 3600.0);
+    // When the time is over, or the file is nonsense, it is asked again.
+    for text_of_file in [r#"{"reset_at": 5.0}"#, "nonsense"] {
+        home.write("rate_limits/nous.json", text_of_file);
+        server.push(Reply::text("back"));
+        assert_eq!(text(&made()).await.unwrap(), "back");
+    }
+}

@@ -55,6 +55,7 @@ pub(crate) fn setup(endpoint: Endpoint, keys: Keys) -> Setup {
         has_fallback: false,
         window_cache: None,
         dumps: None,
+        guard: None,
     }
 }
 
