@@ -52,9 +52,11 @@ pub struct Cli {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Everywhere {
     /// Work in this profile
+    // Values of a global option and of a verb's argument with the same id would be one.
     #[arg(
+        id = "everywhere-profile",
         short = 'p',
-        long,
+        long = "profile",
         value_name = "PROFILE",
         global = true,
         help_heading = "Options on every verb"
@@ -63,6 +65,7 @@ pub struct Everywhere {
 
     /// Set a config key for this run, repeatable; also `-c KEY=VALUE`
     #[arg(
+        id = "everywhere-config",
         long = "config",
         value_name = "KEY=VALUE",
         global = true,
@@ -180,4 +183,30 @@ pub fn command() -> Command {
                     .value_parser(value_parser!(OsString)),
             )
         }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A verb's argument with the id of a global option would take its value.
+    #[test]
+    fn no_argument_of_a_verb_is_mistaken_for_a_global_option() {
+        let mut tree = command();
+        let global: Vec<String> = tree
+            .get_arguments()
+            .filter(|argument| argument.is_global_set())
+            .map(|argument| argument.get_id().to_string())
+            .collect();
+        assert!(global.len() >= 2, "{global:?}");
+        // Unbuilt, a verb has only its own arguments.
+        let mut open: Vec<&mut Command> = tree.get_subcommands_mut().collect();
+        while let Some(verb) = open.pop() {
+            for argument in verb.get_arguments() {
+                let id = argument.get_id().to_string();
+                assert!(!global.contains(&id), "{} {id}", verb.get_name());
+            }
+            open.extend(verb.get_subcommands_mut());
+        }
+    }
 }

@@ -88,7 +88,7 @@ pub(super) fn report(task: &Task, results: &[Value]) -> String {
             format!("{found}\nBy hand: `rg {} {path}`\n", quoted(text))
         }
         Task::Replace { path, .. } => format!(
-            "I changed `{path}`:\n\n{}\nBy hand: open it in your editor, or `sed -i`. `/rollback` takes the edit back\n",
+            "I changed `{path}`:\n\n{}\nBy hand: open it in your editor, or `sed -i`. After `hermes chat --checkpoints`, `/rollback` takes it back\n",
             fenced("diff", field(&last, "diff"))
         ),
         Task::Write { path, .. } => {

@@ -515,3 +515,20 @@ fn killed_workers_and_dispatchers_lose_and_double_nothing() {
         wait_for_end(pid);
     }
 }
+
+#[test]
+fn a_task_can_be_given_to_nobody_and_to_a_name_without_a_profile() {
+    let scratch = Scratch::new();
+    let id = scratch.ok(["kanban", "create", "x", "--assignee", "alpha", "--json"]);
+    let id: Value = serde_json::from_str(&id).expect("JSON");
+    let id = id["id"].as_str().expect("an id");
+    let assignee = || {
+        let shown = scratch.ok(["kanban", "show", id, "--json"]);
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        shown["task"]["assignee"].clone()
+    };
+    scratch.ok(["kanban", "assign", id, "lane-elsewhere"]);
+    assert_eq!(assignee(), "lane-elsewhere");
+    scratch.ok(["kanban", "assign", id, "none"]);
+    assert_eq!(assignee(), Value::Null);
+}

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use hermes_process::{Command, Limits};
 use hermes_sandbox::docker::EngineProgram;
 
+use super::stage::Stage;
 use crate::Context;
 
 /// What a shell session of the demo needs.
@@ -33,7 +34,12 @@ pub(super) enum Ground {
     Local(String),
 }
 
-pub(super) async fn ground(wanted: Option<&str>, local: bool, context: &Context) -> Ground {
+pub(super) async fn ground(
+    wanted: Option<&str>,
+    local: bool,
+    context: &Context,
+    stage: &mut Stage,
+) -> Ground {
     if local {
         return Ground::Local("as asked by --local".to_owned());
     }
@@ -59,6 +65,8 @@ pub(super) async fn ground(wanted: Option<&str>, local: bool, context: &Context)
         return Ground::Local(format!("{} has no image {image}", engine.name()));
     }
     let image = format!("hermes-demo:{}", std::process::id());
+    // An import that is interrupted may still come to its end in the engine.
+    stage.owns_image(&engine, image.clone());
     match import(&engine, &image).await {
         Ok(()) => Ground::Container {
             engine,

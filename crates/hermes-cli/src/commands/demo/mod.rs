@@ -67,19 +67,25 @@ async fn play(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, Com
         true => stage.keep(),
         false => stage.clear().await,
     };
-    // A story cut short is told by its error alone.
-    ended?;
+    if let Err(error) = ended {
+        // A story cut short is told by its error, and by what could not be cleared away.
+        return Err(left.troubles.into_iter().fold(error, CommandError::hint));
+    }
     teller.finish(&left)
 }
 
 /// Resolves when somebody wants the demo to end.
 async fn stop() -> CommandError {
-    let mut terminate = match signal(SignalKind::terminate()) {
-        Ok(terminate) => terminate,
-        Err(error) => return error.into(),
+    let streams = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    );
+    let (Ok(mut terminate), Ok(mut hangup)) = streams else {
+        return CommandError::user("the signals that end the demo cannot be heard");
     };
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => CommandError::new(ErrorKind::Interrupted, "the demo was interrupted; nothing of it is left"),
-        _ = terminate.recv() => CommandError::new(ErrorKind::Terminated, "the demo was ended; nothing of it is left"),
+        _ = tokio::signal::ctrl_c() => CommandError::new(ErrorKind::Interrupted, "the demo was interrupted"),
+        _ = terminate.recv() => CommandError::new(ErrorKind::Terminated, "the demo was ended"),
+        _ = hangup.recv() => CommandError::new(ErrorKind::Terminated, "the demo lost its terminal"),
     }
 }

@@ -22,7 +22,7 @@ pub(super) async fn play(
     stage: &mut Stage,
     teller: &mut Teller<'_>,
 ) -> Result<(), CommandError> {
-    let ground = ground(args.image.as_deref(), args.local, context).await;
+    let ground = ground(args.image.as_deref(), args.local, context, stage).await;
     let in_container = prepare(stage, teller, ground).await?;
     conversation(stage, teller, in_container).await?;
     board(stage, teller).await?;
@@ -55,10 +55,7 @@ async fn prepare(
             let sentence = format!("Commands run in a {} container of {from}.", engine.name());
             teller.fact("backend", json!("docker"));
             teller.fact("image", json!(image));
-            stage.uses_engine(engine);
-            if made {
-                stage.owns_image(image);
-            }
+            stage.uses_engine();
             (sentence, true)
         }
         Ground::Local(reason) => {

@@ -16,6 +16,8 @@ use crate::{CommandError, Context};
 const PATIENCE: u64 = 90;
 /// Between asking the dispatcher to end and ending it.
 const GRACE: Duration = Duration::from_secs(5);
+const IMAGE_TRIES: u32 = 3;
+const IMAGE_WAIT: Duration = Duration::from_millis(400);
 
 pub(super) struct Stage {
     root: TempDir,
@@ -23,10 +25,10 @@ pub(super) struct Stage {
     /// The variables of every command, without what would lead it elsewhere.
     variables: Vec<(String, String)>,
     dispatcher: Option<Process>,
-    /// The engine, once a container may have been made by it.
-    engine: Option<EngineProgram>,
-    /// An image that is ours to remove.
-    image: Option<String>,
+    /// There may be containers to remove.
+    has_containers: bool,
+    /// An image that is ours to remove, and the engine that has it.
+    image: Option<(EngineProgram, String)>,
 }
 
 /// What is there when the demo is over.
@@ -58,7 +60,7 @@ impl Stage {
             program: std::env::current_exe()?,
             variables,
             dispatcher: None,
-            engine: None,
+            has_containers: false,
             image: None,
         })
     }
@@ -103,12 +105,12 @@ impl Stage {
     }
 
     /// From here on there may be containers to remove.
-    pub(super) fn uses_engine(&mut self, engine: EngineProgram) {
-        self.engine = Some(engine);
+    pub(super) fn uses_engine(&mut self) {
+        self.has_containers = true;
     }
 
-    pub(super) fn owns_image(&mut self, name: String) {
-        self.image = Some(name);
+    pub(super) fn owns_image(&mut self, engine: &EngineProgram, name: String) {
+        self.image = Some((engine.clone(), name));
     }
 
     pub(super) fn keep(mut self) -> Left {
@@ -125,7 +127,7 @@ impl Stage {
     pub(super) async fn clear(mut self) -> Left {
         let mut troubles = Vec::new();
         self.end_dispatcher().await;
-        if self.engine.is_some() {
+        if self.has_containers {
             let removed = self.output(&["sandbox", "rm", "--all", "--force"]).await;
             match removed {
                 Ok(done) if done.success() => {}
@@ -133,15 +135,13 @@ impl Stage {
                 Err(error) => troubles.push(error.to_string()),
             }
         }
-        if let (Some(engine), Some(image)) = (&self.engine, &self.image) {
-            let remove = Command::new(&engine.path).args(["image", "rm", image.as_str()]);
-            match hermes_process::output(remove, Limits::seconds(20)).await {
-                Ok(done) if done.success() => {}
-                _ => troubles.push(format!(
-                    "the image {image} is still there: `{} image rm {image}` removes it",
-                    engine.name()
-                )),
-            }
+        if let Some((engine, image)) = &self.image
+            && !remove_image(engine, image).await
+        {
+            troubles.push(format!(
+                "the image {image} may still be there: `{} image rm {image}` removes it",
+                engine.name()
+            ));
         }
         let path = self.root.path().to_owned();
         if let Err(error) = self.root.close() {
@@ -152,6 +152,24 @@ impl Stage {
             troubles,
         }
     }
+}
+
+/// Whether the engine has no such image any more. One that was being made when we
+/// stopped may appear a moment later.
+async fn remove_image(engine: &EngineProgram, image: &str) -> bool {
+    let run = |words: [&'static str; 2]| {
+        let command = Command::new(&engine.path).args(words).arg(image);
+        hermes_process::output(command, Limits::seconds(PATIENCE))
+    };
+    for _ in 0..IMAGE_TRIES {
+        if run(["image", "rm"]).await.is_ok_and(|done| done.success()) {
+            return true;
+        }
+        tokio::time::sleep(IMAGE_WAIT).await;
+    }
+    run(["image", "inspect"])
+        .await
+        .is_ok_and(|done| !done.success())
 }
 
 /// Variables that would take a command out of the demo's home or change how it works.

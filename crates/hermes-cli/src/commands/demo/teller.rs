@@ -209,7 +209,8 @@ impl<'o> Teller<'o> {
                 "\nThe home is kept: look around with `HERMES_HOME={home} hermes`; \
                  `hermes sandbox rm --all` there and `rm -r` end it."
             ),
-            None => "\nThe demo's home, board, container and image are gone.".to_owned(),
+            None if left.troubles.is_empty() => "\nNothing of the demo is left.".to_owned(),
+            None => String::new(),
         };
         self.out.line(&whereabouts)?;
         self.out
