@@ -172,10 +172,13 @@ impl Edit {
         }
         let now: Vec<String> = after.lines().map(str::to_owned).collect();
         if !clear {
-            // Which of several places was meant is not for us to say; one it must be.
+            // Which of several places was meant is not for us to say; one it must be, or
+            // the quote taken literally.
+            let quoted = self.quote(&lines[self.start..self.end]).join("\n");
+            let literally = before.replacen(&quoted, &self.new.join("\n"), 1);
             let one = (0..=lines.len().saturating_sub(self.end - self.start))
                 .any(|at| self.is_done(lines, at, &now));
-            tally.wrong += usize::from(!one);
+            tally.wrong += usize::from(!one && after != literally);
         } else if !self.is_done(lines, self.start, &now) {
             tally.wrong += 1;
         }
@@ -217,11 +220,13 @@ impl Edit {
         };
         let places = lines.windows(to - from).filter(fits).count();
         let quoted = self.quote(&lines[self.start..self.end]).join("\n");
-        let texts = match self.slip {
-            Slip::Patch => 1,
-            _ => joined(lines).matches(quoted.as_str()).count(),
+        // A quote with a slip that stands literally elsewhere means that place.
+        let literal = quoted == lines[self.start..self.end].join("\n");
+        let elsewhere = match self.slip {
+            Slip::Patch => false,
+            _ => joined(lines).matches(quoted.as_str()).count() > usize::from(literal),
         };
-        places == 1 && texts <= 1 && lines[self.start..self.end] != self.new[..]
+        places == 1 && !elsewhere && lines[self.start..self.end] != self.new[..]
     }
 }
 
