@@ -24,8 +24,8 @@ use super::wire::Frame;
 /// Chunks of output that may wait for their reader; the rest waits in the sandbox.
 const OUTPUT_QUEUE: usize = 16;
 
-/// A command that runs longer than this is watched, so that it ends with us.
-const WATCH_AFTER: Duration = Duration::from_millis(20);
+/// A command that runs longer than this is watched by its first process too.
+const WATCH_AFTER: Duration = Duration::from_millis(100);
 
 /// Between TERM and KILL for a call that nobody waits for any more.
 const DROPPED_GRACE: Duration = Duration::from_millis(500);
@@ -235,7 +235,7 @@ impl Pump {
                 Event::Frame(frame) => self.frame(frame).await,
                 Event::RunsLong => {
                     self.watched = true;
-                    self.tell_warden(true);
+                    self.tell_warden();
                     Next::Continue
                 }
                 Event::NobodyReads => {
@@ -252,11 +252,9 @@ impl Pump {
                 give_up = Some(Instant::now() + DISCARD_AFTER_EXIT);
             }
         };
-        if self.watched {
-            self.tell_warden(false);
-        }
         self.output = None;
         if let Some(pool) = self.pool.upgrade() {
+            pool.warden().unwatch(self.mark);
             if matches!(outcome, Next::Clean) && self.reusable {
                 pool.release(self.link);
             } else {
@@ -377,13 +375,10 @@ impl Pump {
         }
     }
 
-    fn tell_warden(&self, watch: bool) {
+    /// It finds more by the first process than by the mark alone.
+    fn tell_warden(&self) {
         if let (Some(id), Some(pool)) = (self.id, self.pool.upgrade()) {
-            if watch {
-                pool.warden().watch(id);
-            } else {
-                pool.warden().unwatch(id);
-            }
+            pool.warden().watch(id);
         }
     }
 }

@@ -137,7 +137,11 @@ impl Pool {
         let limit = if warm { READY_LIMIT } else { OPEN_LIMIT };
         link.prepare(request, &nonce, mark, limit).await?;
         self.0.warden.present().await;
-        link.go().await?;
+        self.0.warden.watch_first(mark).await;
+        if let Err(fault) = link.go().await {
+            self.0.warden.unwatch(mark);
+            return Err(fault);
+        }
         slot.keep();
         let input = match &request.input {
             CallInput::Bytes(bytes) if request.takes_the_channel() => Input::Bytes(bytes.clone()),

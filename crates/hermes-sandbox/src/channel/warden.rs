@@ -30,6 +30,9 @@ const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 /// How long a command waits for it at most.
 const CALL_LIMIT: Duration = Duration::from_secs(2);
 
+/// How long a command waits for its watch.
+const TELL_LIMIT: Duration = Duration::from_millis(50);
+
 /// How long leaving may take.
 const CLOSE_LIMIT: Duration = Duration::from_millis(300);
 
@@ -76,7 +79,8 @@ pub enum TerminateError {
 enum Request {
     Open(oneshot::Sender<()>),
     Watch(CallId),
-    Unwatch(CallId),
+    WatchFirst(u64, oneshot::Sender<()>),
+    Unwatch(u64),
     Sweep {
         signal: &'static str,
         call: CallId,
@@ -139,8 +143,22 @@ impl Warden {
         let _ = self.sender().try_send(Request::Watch(call));
     }
 
-    pub(crate) fn unwatch(&self, call: CallId) {
-        let _ = self.sender().try_send(Request::Unwatch(call));
+    /// The same before the command is started, so that there is no moment in which it
+    /// would outlive us. Waits until the word is away, not long.
+    pub(crate) async fn watch_first(&self, mark: u64) {
+        let (reply, told) = oneshot::channel();
+        if self
+            .sender()
+            .try_send(Request::WatchFirst(mark, reply))
+            .is_ok()
+        {
+            let _ = tokio::time::timeout(TELL_LIMIT, told).await;
+        }
+    }
+
+    /// The call is over; what it left behind may stay.
+    pub(crate) fn unwatch(&self, mark: u64) {
+        let _ = self.sender().try_send(Request::Unwatch(mark));
     }
 
     /// The living processes of the call, signalled.
@@ -211,13 +229,28 @@ async fn work(opener: Arc<dyn Opener>, mut requests: mpsc::Receiver<Request>) {
                     link = None;
                 }
             }
-            Request::Unwatch(call) => {
-                watched.retain(|other| *other != call);
+            Request::WatchFirst(mark, reply) => {
+                let call = CallId {
+                    mark,
+                    leader: 0,
+                    start: 0,
+                };
+                watched.push(call);
+                // One that is not open hears of it when it is.
                 if let Some(open) = &mut link
                     && open
-                        .tell(&format!("_h_unwatch {}", call.mark))
+                        .tell(&format!("_h_watch {}", call.words()))
                         .await
                         .is_err()
+                {
+                    link = None;
+                }
+                let _ = reply.send(());
+            }
+            Request::Unwatch(mark) => {
+                watched.retain(|other| other.mark != mark);
+                if let Some(open) = &mut link
+                    && open.tell(&format!("_h_unwatch {mark}")).await.is_err()
                 {
                     link = None;
                 }

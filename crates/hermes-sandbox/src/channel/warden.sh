@@ -15,5 +15,7 @@ _h_orphaned() {
             _h_rest=${_h_call#*:}
             _h_sweep KILL "${_h_call%%:*}" "${_h_rest%%:*}" "${_h_rest#*:}"
         done
+        # One that was told to go may be about to start.
+        [ -z "$_h_watched" ] || sleep 0.2
     done
 }
