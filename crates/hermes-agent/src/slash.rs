@@ -392,6 +392,10 @@ pub const CATALOGUE: &[SlashCommand] = &[
     ),
 ];
 
+/// Stands for a command that only the program knows: one of the configuration, or
+/// a skill. Its name and arguments are the arguments.
+pub const OWN: &str = "own";
+
 /// Commands of Python Hermes that are known by name only.
 pub const NOT_BUILT: &[&str] = &[
     "browser",
@@ -437,6 +441,14 @@ pub enum LookupError {
         name: String,
         candidates: Vec<&'static str>,
     },
+}
+
+impl SlashCommand {
+    /// Whether this is its name or an alias, in any case.
+    pub fn is_called(&self, name: &str) -> bool {
+        let mut names = self.aliases.iter().chain([&self.name]);
+        names.any(|own| own.eq_ignore_ascii_case(name))
+    }
 }
 
 /// By name or alias in any case, else by a beginning that only one has.

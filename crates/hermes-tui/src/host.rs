@@ -29,6 +29,8 @@ pub enum Outcome {
     Draft(String),
     /// A message to send now.
     Send(String),
+    /// What was meant: as if this had been typed.
+    Again(String),
     /// Show or hide what the model thinks; and what to say about it.
     ShowReasoning(bool, String),
     Quit,

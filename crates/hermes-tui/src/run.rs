@@ -480,6 +480,7 @@ impl Screen<'_> {
                 Vec::new()
             }
             Outcome::Send(text) => self.app.submit_text(&text, Instant::now()),
+            Outcome::Again(text) => self.app.typed(&text, Instant::now()),
             Outcome::ShowReasoning(show, text) => {
                 self.app.show_reasoning(show);
                 self.app.command_done(&text)

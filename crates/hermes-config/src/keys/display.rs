@@ -50,7 +50,7 @@ pub(super) const KEYS: &[Key] = &[
     int("paste_collapse_threshold", 5, "lines from which a paste is shown as one placeholder").live(),
     int("paste_collapse_threshold_fallback", 5, "the same for terminals without bracketed paste"),
     int("paste_collapse_char_threshold", 2000, "characters from which a paste is shown as one placeholder").live(),
-    map("quick_commands", "own slash commands: maps with type exec and command, or type alias and target"),
+    map("quick_commands", "own slash commands: maps with type exec and command, or type alias and target").live(),
     map("onboarding.seen", "hints that were shown once"),
     unset("worktree", Type::Bool, "start every session in its own git worktree"),
 ];

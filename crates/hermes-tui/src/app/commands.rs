@@ -2,14 +2,19 @@
 
 use std::time::Instant;
 
-use hermes_agent::slash::{self, By, When};
+use hermes_agent::slash::{self, By, LookupError, When};
 
 use super::dialog::Dialog;
 use super::{App, BusyMode, Effect, Queued, ToolLines};
 
 pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> Vec<Effect> {
     let command = match slash::find(name) {
-        Ok(command) => command,
+        Ok(command) if command.is_called(name) || app.is_working() => command,
+        // The program's own commands come before beginnings of ours.
+        Ok(_) => return own(app, format!("{name} {arguments}").trim().to_owned()),
+        Err(LookupError::Unknown(name) | LookupError::Ambiguous { name, .. }) => {
+            return own(app, format!("{name} {arguments}").trim().to_owned());
+        }
         Err(error) => return app.say(&error.to_string()),
     };
     if command.when == When::Idle && app.is_working() {
@@ -78,6 +83,22 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         "image" => attach(app, arguments),
         other => app.say(&format!("`/{other}` is not built into this screen.")),
     }
+}
+
+/// A command that is none of ours: the program may know it.
+pub(super) fn own(app: &mut App, arguments: String) -> Vec<Effect> {
+    if app.is_working() {
+        app.queue.push(Queued::Command {
+            name: slash::OWN,
+            arguments,
+        });
+        return Vec::new();
+    }
+    app.running_command = Some(slash::OWN);
+    vec![Effect::Command {
+        name: slash::OWN,
+        arguments,
+    }]
 }
 
 fn busy(app: &mut App, arguments: &str) -> Vec<Effect> {

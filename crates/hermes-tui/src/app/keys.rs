@@ -87,7 +87,10 @@ impl App {
         if let Queued::Command { name, arguments } = &self.queue[0] {
             let (name, arguments) = (*name, arguments.clone());
             self.queue.remove(0);
-            return commands::run(self, name, &arguments, now);
+            return match name {
+                slash::OWN => commands::own(self, arguments),
+                name => commands::run(self, name, &arguments, now),
+            };
         }
         // Messages in a row are one message.
         let mut texts = Vec::new();

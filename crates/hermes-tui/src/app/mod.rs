@@ -315,6 +315,15 @@ impl App {
         }
     }
 
+    /// As if the user had typed it.
+    pub fn typed(&mut self, text: &str, now: Instant) -> Vec<Effect> {
+        self.running_command = None;
+        match hermes_agent::slash::split(text.trim()) {
+            Some((name, arguments)) => commands::run(self, name, arguments, now),
+            None => keys::send(self, text.trim().to_owned(), now),
+        }
+    }
+
     /// Something that people should know, beside the conversation.
     pub fn remark(&mut self, text: &str) -> Vec<Effect> {
         let theme = self.preferences.theme;

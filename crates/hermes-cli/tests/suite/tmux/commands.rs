@@ -249,3 +249,25 @@ fn a_worktree_is_made_for_the_chat_and_removed_after_it() {
     assert_eq!(chat.exit_code(), 0);
     assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
 }
+
+#[test]
+fn own_commands_and_skills_are_commands_too() {
+    let stage = Stage::with(
+        "quick_commands:\n  hi:\n    type: exec\n    command: echo hello from the shell\n  zz:\n    type: alias\n    \
+         target: status\n",
+    );
+    stage.scratch.write(
+        "skills/greet/SKILL.md",
+        "---\nname: greet\ndescription: How to greet.\n---\nAlways bow first.\n",
+    );
+    let chat = stage.chat(&[]);
+    chat.enter("/hi").wait_for("hello from the shell");
+    chat.enter("/zz").wait_for("profile");
+    stage.push(Reply::text("bowing"));
+    chat.enter("/greet the queen").wait_for("bowing");
+    let asked = stage.last_question();
+    assert!(
+        asked.contains("Always bow first.") && asked.contains("the queen"),
+        "{asked}"
+    );
+}

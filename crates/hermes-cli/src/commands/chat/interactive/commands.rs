@@ -8,7 +8,7 @@ use hermes_sandbox::background::ProcessStatus;
 use hermes_tui::{Outcome, PickItem, Picker, Then};
 
 use super::host::ChatHost;
-use super::{beside, goal, rollback, sandbox, sessions, verbs};
+use super::{beside, goal, own, rollback, sandbox, sessions, verbs};
 use crate::CommandError;
 use crate::commands::kanban;
 use crate::commands::model::{choices, save};
@@ -83,6 +83,7 @@ async fn carry_out(
             host.context = host.context.renewed(None);
             Ok(Outcome::Output(said))
         }
+        slash::OWN => own::run(host, arguments).await,
         other => Err(CommandError::internal(format!(
             "nothing carries out /{other}"
         ))),

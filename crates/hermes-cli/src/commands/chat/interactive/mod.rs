@@ -8,6 +8,7 @@ mod draft;
 mod goal;
 mod host;
 mod offer;
+mod own;
 mod plain;
 mod preferences;
 mod recap;

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 
-use hermes_agent::slash::{self, By};
+use hermes_agent::slash::{self, By, LookupError};
 use hermes_tui::{Chat, Host, Incoming, Outcome, Switch, Then};
 use hermes_types::{
     Answer, ApprovalChoice, Ask, AskId, AskKind, Asked, Content, Interrupt, Part, SessionId,
@@ -128,6 +128,14 @@ impl Table<'_> {
     ) -> Result<Next, CommandError> {
         let command = match slash::find(name) {
             Ok(command) => command,
+            Err(LookupError::Unknown(name) | LookupError::Ambiguous { name, .. }) => {
+                let words = format!("{name} {arguments}");
+                let width = self.out.width();
+                let outcome = host
+                    .command(&chat.conversation, slash::OWN, words, width)
+                    .await;
+                return self.show(chat, outcome).await;
+            }
             Err(error) => {
                 self.say(&error.to_string())?;
                 return Ok(Next::Read);
@@ -186,6 +194,7 @@ impl Table<'_> {
             }
             Outcome::Draft(text) => self.say(&text)?,
             Outcome::Send(text) => return Ok(Next::Send(text)),
+            Outcome::Again(text) => self.waiting.push_front(text),
             Outcome::Quit => return Ok(Next::Leave),
         }
         Ok(Next::Read)
