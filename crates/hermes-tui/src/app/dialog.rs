@@ -284,6 +284,24 @@ impl Dialog {
     }
 
     /// The lines, and on which of them the choice is that Enter takes.
+    /// Whether the whole command was asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Rows that the text may have beside the question and the choices.
+    fn body_rows(&self, height: usize) -> usize {
+        height.saturating_sub(self.choices.len() + 7).max(2)
+    }
+
+    /// The whole text for the scrollback, when it was asked for and does not fit.
+    pub(super) fn overflow(&self, width: usize, height: usize) -> Option<Vec<Line<'static>>> {
+        let (_, body, _) = self.texts();
+        let indent = [Span::raw("  ")];
+        let whole = wrap(&[Span::raw(body)], width.max(8), &indent, &indent);
+        (self.full && whole.len() > self.body_rows(height)).then_some(whole)
+    }
+
     pub(super) fn lines(
         &self,
         width: usize,
@@ -310,12 +328,19 @@ impl Dialog {
             )
         };
         let indent = [Span::raw("  ")];
-        lines.extend(wrap(
+        let mut body = wrap(
             &[Span::styled(body, theme.code)],
             width.max(8),
             &indent,
             &indent,
-        ));
+        );
+        // The question and the choices stay in sight; the rest is in the scrollback.
+        let most = self.body_rows(height);
+        if body.len() > most {
+            body.truncate(most.saturating_sub(1));
+            body.push(Line::styled("  … all of it stands above", theme.dim));
+        }
+        lines.extend(body);
         // A spinner, the status line, a line to type in, and one to spare.
         let room = height.saturating_sub(lines.len() + self.choices.len() + 4);
         if let Some(reason) = reason {

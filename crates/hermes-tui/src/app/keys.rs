@@ -179,9 +179,11 @@ pub(super) fn decided(app: &mut App, decision: Decision) -> Vec<Effect> {
 }
 
 fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
+    let (width, height) = (app.width, app.height);
     let Some(dialog) = app.dialogs.first_mut() else {
         return Vec::new();
     };
+    let was_full = dialog.is_full();
     let decision = match key.code {
         KeyCode::Enter => dialog.confirm(),
         KeyCode::Esc => Some(dialog.cancel()),
@@ -208,6 +210,10 @@ fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
             app.dialogs.remove(0);
             decided(app, decision)
         }
+        None if !was_full => dialog
+            .overflow(width, height)
+            .map(|whole| vec![Effect::Print(whole)])
+            .unwrap_or_default(),
         None => Vec::new(),
     }
 }

@@ -86,16 +86,16 @@ impl Picker {
 
     pub(super) fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let matches = self.matches();
+        let title = cut(&format!("{} ", self.title), width.saturating_sub(1));
+        let help = format!(
+            "{}/{}  type to filter, Enter to choose, Esc to leave",
+            matches.len(),
+            self.items.len()
+        );
+        let help = cut(&help, width.saturating_sub(display_width(&title) + 1));
         let mut lines = vec![Line::from(vec![
-            Span::styled(format!("{} ", self.title), theme.heading),
-            Span::styled(
-                format!(
-                    "{}/{}  type to filter, Enter to choose, Esc to leave",
-                    matches.len(),
-                    self.items.len()
-                ),
-                theme.dim,
-            ),
+            Span::styled(title, theme.heading),
+            Span::styled(help, theme.dim),
         ])];
         let first = self.selected.saturating_sub(ROWS - 1);
         for (index, item) in matches.iter().enumerate().skip(first).take(ROWS) {

@@ -742,3 +742,39 @@ fn the_status_line_never_wraps() {
     let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
     assert_snapshot!("status", text);
 }
+
+#[test]
+fn a_command_longer_than_the_screen_keeps_the_question_and_goes_to_the_scrollback() {
+    let mut t = Table::new();
+    t.enter("go");
+    let long: String = (0..200)
+        .map(|n| format!(" /srv/data/part-{n:03}"))
+        .collect();
+    t.event(approval(&format!("rm -rf{long}")));
+    t.key(KeyCode::Char('5'));
+    let screen = t.screen();
+    assert!(screen.contains("May this command run?"), "{screen}");
+    assert!(screen.contains("all of it stands above"), "{screen}");
+    for part in ["part-000", "part-100", "part-199"] {
+        assert!(t.printed.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn no_live_line_is_wider_than_the_terminal() {
+    let mut t = Table::new();
+    t.app.resize(24, 10);
+    let items = vec![PickItem {
+        value: "one".into(),
+        label: "one".into(),
+        detail: "a detail that is long".into(),
+    }];
+    t.app
+        .pick(Picker::new("A title that is long for this", "", items));
+    for line in t.app.live(Instant::now()).lines {
+        assert!(
+            crate::markdown::display_width(&line.to_string()) <= 24,
+            "{line}"
+        );
+    }
+}

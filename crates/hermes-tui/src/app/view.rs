@@ -92,6 +92,9 @@ impl App {
             .len()
             .saturating_sub(self.height.saturating_sub(1).max(1));
         lines.drain(..surplus);
+        for line in &mut lines {
+            keep_to_one_row(line, self.width.max(1));
+        }
         let cursor = cursor.and_then(|(row, column)| Some((row.checked_sub(surplus)?, column)));
         Live { lines, cursor }
     }
@@ -168,5 +171,20 @@ impl App {
             lines.push(Line::from(spans));
         }
         (top + layout.cursor.0 - first, margin + layout.cursor.1)
+    }
+}
+
+/// A live line that the terminal broke in two would leave its second half behind
+/// with every frame.
+fn keep_to_one_row(line: &mut Line<'static>, width: usize) {
+    let mut room = width;
+    for span in &mut line.spans {
+        let wide = display_width(&span.content);
+        if wide > room {
+            span.content = super::picker::cut(&span.content, room).into();
+            room = 0;
+        } else {
+            room -= wide;
+        }
     }
 }
