@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use hermes_home::{Clock, Environment, FileMode, Home, env, write_atomic};
-use hermes_types::mask;
+use hermes_types::{Redaction, mask, redact};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, Secret};
@@ -76,8 +76,8 @@ impl RequestDumps {
                 "class": format!("{:?}", error.class),
                 "status": error.status,
                 "code": error.code,
-                "message": error.message,
-                "tried": error.tried,
+                "message": redact(&error.message, Redaction::Text),
+                "tried": error.tried.iter().map(|line| redact(line, Redaction::Text)).collect::<Vec<_>>(),
             })),
         });
         let text = format!("{dump:#}\n");
@@ -114,7 +114,14 @@ fn headers(sent: &Sent<'_>) -> Map<String, Value> {
         .endpoint
         .headers
         .iter()
-        .map(|(name, value)| (name.clone(), json!(value)))
+        .map(|(name, value)| {
+            let shown = if is_credential(name) {
+                mask(value)
+            } else {
+                value.clone()
+            };
+            (name.clone(), json!(shown))
+        })
         .collect();
     if let Some(key) = sent.key {
         let masked = Secret::new(mask(key.expose()));
@@ -122,6 +129,14 @@ fn headers(sent: &Sent<'_>) -> Map<String, Value> {
         headers.insert(name.to_owned(), json!(value));
     }
     headers
+}
+
+/// Headers that a configuration may carry beside the key proper.
+fn is_credential(header: &str) -> bool {
+    let header = header.to_ascii_lowercase();
+    ["auth", "key", "token", "secret", "cookie"]
+        .iter()
+        .any(|word| header.contains(word))
 }
 
 fn forget_oldest(directory: &Path) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
-use hermes_types::{Cost, Message, ToolSpec, Usage};
+use hermes_types::{Cost, Message, Redaction, ToolSpec, Usage, redact};
 use serde_json::Value;
 
 /// Something that answers a conversation: a provider, a fallback chain, a script.
@@ -188,7 +188,8 @@ impl ModelError {
             class,
             status: None,
             code: None,
-            message: message.into(),
+            // Providers repeat what they refuse, and keys are among it.
+            message: redact(&message.into(), Redaction::Text).into_owned(),
             retry_after: None,
             context_limit: None,
             output_room: None,

@@ -15,6 +15,6 @@ pub use ask::{Answer, ApprovalChoice, Ask, AskId, AskKind, Asked};
 pub use event::{Interrupt, StopReason, TurnEvent, TurnOutcome};
 pub use ids::{ContainerId, InvalidProfileName, ProfileName, SessionId, TaskId};
 pub use message::{Content, Message, Part, Role, ToolCall};
-pub use redact::{Redaction, mask, redact, redact_result};
+pub use redact::{Redaction, head_edge, mask, redact, redact_result, tail_edge};
 pub use tool::{ToolOutput, ToolSpec};
 pub use usage::{Cost, CostStatus, Usage};

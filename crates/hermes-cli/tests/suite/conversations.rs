@@ -460,8 +460,14 @@ fn a_session_whose_summary_was_killed_is_condensed_by_the_next_process_at_once()
 #[test]
 fn a_request_that_is_refused_is_left_for_inspection() {
     let stage = Stage::new();
-    stage.server.push(Reply::error(400, "what is that?"));
-    assert_eq!(stage.run(&["-z", "look at me"]).code, 1);
+    stage.server.push(Reply::error(
+        400,
+        "what is that? key\\nsk-proj-abcdefghijklmnopqrst1234",
+    ));
+    let refused = stage.run(&["-z", "look at me"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("sk-pro...1234"), "{refused:#?}");
+    assert!(!refused.stderr.contains("klmnop"), "{refused:#?}");
     let directory = stage.scratch.home().join("sessions");
     let mut names: Vec<String> = std::fs::read_dir(&directory)
         .unwrap()
@@ -476,7 +482,10 @@ fn a_request_that_is_refused_is_left_for_inspection() {
         dump.contains("look at me") && dump.contains("what is that?"),
         "{dump}"
     );
-    assert!(!dump.contains("test-key"), "{dump}");
+    assert!(
+        !dump.contains("test-key") && !dump.contains("klmnop"),
+        "{dump}"
+    );
 
     stage.server.push(Reply::text("fine"));
     let output = stage

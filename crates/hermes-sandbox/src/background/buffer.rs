@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use hermes_types::tail_edge;
+
 /// Characters kept.
 pub(super) const LIMIT: usize = 200_000;
 
@@ -66,14 +68,18 @@ impl Rolling {
     }
 }
 
-/// The last `count` characters.
+/// The last `count` characters, less a word that would be cut.
 pub(super) fn tail(text: &str, count: usize) -> &str {
     let start = text
         .char_indices()
         .rev()
         .nth(count.saturating_sub(1))
         .map_or(0, |(index, _)| index);
-    if count == 0 { "" } else { &text[start..] }
+    if count == 0 {
+        ""
+    } else {
+        &text[tail_edge(text, start)..]
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +109,7 @@ mod tests {
     fn tails_are_counted_in_characters() {
         assert_eq!(tail("añb", 2), "ñb");
         assert_eq!(tail("añb", 9), "añb");
+        assert_eq!(tail("key ghp_abcdefghijklmnop end", 12), " end");
         assert_eq!(tail("añb", 0), "");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use hermes_types::{head_edge, tail_edge};
+
 /// Collects bytes as text. Invalid UTF-8 becomes U+FFFD, also where a character is
 /// cut between two chunks and never completed.
 pub struct Window {
@@ -160,6 +162,7 @@ impl Window {
             .char_indices()
             .nth(self.head_chars())
             .map_or(self.first.len(), |(end, _)| end);
+        let head_end = head_edge(&self.first, head_end);
         let bytes: Vec<u8> = self.last.iter().copied().collect();
         // The ring may begin inside a character.
         let begin = bytes
@@ -168,7 +171,11 @@ impl Window {
             .unwrap_or(bytes.len());
         let text = String::from_utf8_lossy(&bytes[begin..]);
         let surplus = text.chars().count().saturating_sub(self.tail_chars());
-        let tail = text.chars().skip(surplus).collect();
+        let start = text
+            .char_indices()
+            .nth(surplus)
+            .map_or(text.len(), |(start, _)| start);
+        let tail = text[tail_edge(&text, start)..].to_owned();
         self.first.truncate(head_end);
         OutputText {
             head: self.first,
@@ -198,6 +205,25 @@ mod tests {
         assert!(joined.contains(
             "\n\n... [OUTPUT TRUNCATED - 10000 chars omitted out of 60000 total] ...\n\n"
         ));
+    }
+
+    #[test]
+    fn a_token_at_an_edge_is_left_out_whole() {
+        let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+        for shift in 0..60 {
+            let mut window = Window::new(500);
+            window.push(" ".repeat(150 + shift).as_bytes());
+            window.push(token.as_bytes());
+            window.push(" ".repeat(500).as_bytes());
+            window.push(token.as_bytes());
+            window.push(" ".repeat(320 - shift).as_bytes());
+            let joined = window.finish().joined();
+            let rest = joined.replace(token, "");
+            assert!(
+                !rest.contains("ghp_") && !rest.contains("6789"),
+                "{shift}: {rest}"
+            );
+        }
     }
 
     #[test]
@@ -242,8 +268,9 @@ mod tests {
                 let head = limit * 40 / 100;
                 let expected_head: String = whole.chars().take(head).collect();
                 let expected_tail: String = whole.chars().skip(count - (limit - head)).collect();
-                prop_assert_eq!(output.head, expected_head);
-                prop_assert_eq!(output.tail.unwrap(), expected_tail);
+                // A word that the edge would cut is left out.
+                prop_assert!(expected_head.starts_with(&output.head));
+                prop_assert!(expected_tail.ends_with(&output.tail.unwrap()));
             }
         }
     }

@@ -6,12 +6,14 @@
 //! must keep working; only a known token in front of the `@` is masked there.
 //! Masking twice changes nothing.
 
+mod edge;
 mod rules;
 mod scan;
 mod structured;
 
 use std::borrow::Cow;
 
+pub use edge::{head_edge, tail_edge};
 pub use structured::redact_result;
 
 /// How much may be guessed from names alone.

@@ -20,9 +20,18 @@ struct Rules {
     token: Regex,
     assignment: Regex,
     json_field: Regex,
+    escaped_field: Regex,
     form: Regex,
     phone: Regex,
 }
+
+/// What a token, a name or a number may stand behind although it ends in a letter:
+/// an escape as JSON and program text write it, a colour, a percent-encoded byte.
+const ESCAPE: &str =
+    r"\\[abefnrtv0]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[A-Za-z]|%[0-9A-Fa-f]{2}";
+
+/// Names of JSON fields whose text is a secret.
+const FIELDS: &str = "api_?key|token|secret|password|access_token|refresh_token|auth_token|bearer|secret_value|raw_secret|secret_input|key_material";
 
 static RULES: LazyLock<Option<Rules>> = LazyLock::new(|| compile().ok());
 
@@ -39,25 +48,37 @@ fn compile() -> Result<Rules, regex::Error> {
         })
         .collect();
     Ok(Rules {
-        web_url: Regex::new(r#"https?://[^\s"'<>`]+"#)?,
+        web_url: Regex::new(r#"https?://[^\s"'<>`\\]+"#)?,
         private_key: Regex::new(
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)|(?:[A-Za-z0-9+/]{40,}(?:\s|\\r|\\n)+)*[A-Za-z0-9+/]{8,}=*(?:\s|\\r|\\n)+-----END [A-Z0-9 ]*PRIVATE KEY-----",
         )?,
         database_url: Regex::new(
             r#"(?i)\b((?:postgres(?:ql)?|mysql|mongodb|rediss?|amqps?)(?:\+[a-z0-9]+)?://[^\s:/@"']*:)([^\s@"']+)@"#,
         )?,
-        bearer: Regex::new(r"(?i)(authorization:\s*bearer\s+)([A-Za-z0-9._~+/=-]+)")?,
-        jwt: Regex::new(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?")?,
-        telegram: Regex::new(r"\b(\d{8,}):([A-Za-z0-9_-]{30,})")?,
-        token: Regex::new(&format!(r"(^|[^A-Za-z0-9_-])({})", tokens.join("|")))?,
-        assignment: Regex::new(
-            r#"\b([A-Z0-9_]*(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]*\s*=\s*)("[^"\n]*"|'[^'\n]*'|[^\s"']+)"#,
+        bearer: Regex::new(
+            r#"(?i)(authorization\\*"?\s*:\s*\\*"?bearer\s+)([A-Za-z0-9._~+/=-]+)"#,
         )?,
-        json_field: Regex::new(
-            r#"(?i)("(?:api_?key|token|secret|password|access_token|refresh_token|auth_token|bearer|secret_value|raw_secret|secret_input|key_material)"\s*:\s*")((?:[^"\\]|\\.)*)(")"#,
-        )?,
+        jwt: Regex::new(&format!(
+            r"(\b|{ESCAPE})(eyJ[A-Za-z0-9_-]{{5,}}\.[A-Za-z0-9_-]{{5,}}(?:\.[A-Za-z0-9_-]*)?)"
+        ))?,
+        telegram: Regex::new(&format!(r"(\b|{ESCAPE})(\d{{8,}}):([A-Za-z0-9_-]{{30,}})"))?,
+        token: Regex::new(&format!(
+            r"(^|[^A-Za-z0-9_-]|{ESCAPE})({})",
+            tokens.join("|")
+        ))?,
+        assignment: Regex::new(&format!(
+            r#"(\b|{ESCAPE})([A-Z0-9_]*(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]*\s*=\s*)("[^"\n]*"|'[^'\n]*'|(?:[^\s"'\\]|\\[^nrtu"])+)"#
+        ))?,
+        json_field: Regex::new(&format!(
+            r#"(?i)("(?:{FIELDS})"\s*:\s*")((?:[^"\\]|\\.)*)(")"#
+        ))?,
+        escaped_field: Regex::new(&format!(
+            r#"(?i)(\\+"(?:{FIELDS})\\+"\s*:\s*\\+")([^"\\]*)(\\+")"#
+        ))?,
         form: Regex::new(r"\A[A-Za-z0-9_.-]+=[^&\s]*(?:&[A-Za-z0-9_.-]+=[^&\s]*)+\z")?,
-        phone: Regex::new(r"(^|[^\w+.])(\+\d{3})(\d{3,8})(\d{4})\b")?,
+        phone: Regex::new(&format!(
+            r"(^|[^\w+.]|{ESCAPE})(\+\d{{3}})(\d{{3,8}})(\d{{4}})\b"
+        ))?,
     })
 }
 
@@ -92,18 +113,20 @@ fn outside_urls(rules: &Rules, text: &str, mode: Redaction) -> String {
     let text = rules.bearer.replace_all(&text, |c: &Captures<'_>| {
         format!("{}{}", &c[1], masked(&c[2]))
     });
-    let text = rules.jwt.replace_all(&text, |c: &Captures<'_>| mask(&c[0]));
-    let text = rules.telegram.replace_all(&text, "${1}:***");
+    let text = rules.jwt.replace_all(&text, |c: &Captures<'_>| {
+        format!("{}{}", &c[1], mask(&c[2]))
+    });
+    let text = rules.telegram.replace_all(&text, "${1}${2}:***");
     let text = tokens(rules, &text);
     if mode == Redaction::Code {
         return text.into_owned();
     }
     let text = rules.assignment.replace_all(&text, |c: &Captures<'_>| {
-        format!("{}{}", &c[1], masked_value(&c[2]))
+        format!("{}{}{}", &c[1], &c[2], masked_value(&c[3]))
     });
-    let text = rules.json_field.replace_all(&text, |c: &Captures<'_>| {
-        format!("{}{}{}", &c[1], masked(&c[2]), &c[3])
-    });
+    let field = |c: &Captures<'_>| format!("{}{}{}", &c[1], masked(&c[2]), &c[3]);
+    let text = rules.json_field.replace_all(&text, field);
+    let text = rules.escaped_field.replace_all(&text, field);
     rules
         .phone
         .replace_all(&text, "${1}${2}****${4}")
@@ -119,7 +142,7 @@ fn tokens<'t>(rules: &Rules, text: &'t str) -> Cow<'t, str> {
 /// A full stop that ends the sentence is not part of the token.
 fn mask_token(token: &str) -> String {
     let body = token.trim_end_matches(['.', '-']);
-    format!("{}{}", mask(body), &token[body.len()..])
+    format!("{}{}", masked(body), &token[body.len()..])
 }
 
 /// A mask stays what it is, so that masking twice changes nothing.

@@ -22,6 +22,52 @@ fn known_tokens_keep_six_and_four_characters() {
 }
 
 #[test]
+fn an_escape_beside_a_secret_does_not_hide_it() {
+    assert_eq!(
+        text(
+            r"a\nsk-proj-abcdefghijklmnop3456\tghp_abcdefghijklmnop3456\nAKIAIOSFODNN7EXAMPLE\r\n"
+        ),
+        r"a\nsk-pro...3456\tghp_ab...3456\nAKIAIO...MPLE\r\n"
+    );
+    for (given, expected) in [
+        (
+            r#"{"a":"x\u0009ghp_abcdefghijklmnop3456\"","#,
+            r#"{"a":"x\u0009ghp_ab...3456\"","#,
+        ),
+        (r"a\\nsk-abcdefghijklmnop3456\\n", r"a\\nsk-abc...3456\\n"),
+        (
+            "\u{1b}[31msk-abcdefghijklmnop3456\u{1b}[0m",
+            "\u{1b}[31msk-abc...3456\u{1b}[0m",
+        ),
+        (r"x\nMY_API_KEY=abc\nnext", r"x\nMY_API_KEY=***\nnext"),
+        (
+            r"x\neyJhbGciOiJI.eyJzdWIiOiI.c2lnbmF0dXJl\n",
+            r"x\neyJhbG...dXJl\n",
+        ),
+        (r"call\n+14155551234\n", r"call\n+141****1234\n"),
+        (
+            r"https://x.example/a\nsk-abcdefghijklmnop3456",
+            r"https://x.example/a\nsk-abc...3456",
+        ),
+        (r#"{\"token\": \"hunter2\"}"#, r#"{\"token\": \"***\"}"#),
+        (
+            r#""Authorization": "Bearer abcdefghijklmnopqrstuvwx""#,
+            r#""Authorization": "Bearer abcdef...uvwx""#,
+        ),
+    ] {
+        assert_eq!(text(given), expected, "{given}");
+        assert_eq!(text(expected), expected, "a second time");
+    }
+}
+
+#[test]
+fn a_key_block_that_lost_its_beginning_is_masked() {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA";
+    let cut = format!("…\n{line}\n{line}\nAbCdEfGh12==\n-----END PRIVATE KEY-----\nrest");
+    assert_eq!(text(&cut), "…\n[REDACTED PRIVATE KEY]\nrest");
+}
+
+#[test]
 fn a_prefix_inside_a_word_is_no_token() {
     for harmless in [
         "task-force-planning-board",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use hermes_sandbox::{FileKind, MAX_READ};
-use hermes_types::{ToolOutput, ToolSpec};
+use hermes_types::{ToolOutput, ToolSpec, head_edge};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, Located, Version, plain, with_warnings};
@@ -185,7 +185,7 @@ impl ReadFileTool {
     fn shortened(&self, line: &str) -> String {
         let most = self.desk.limits.max_line_length;
         match line.char_indices().nth(most) {
-            Some((cut, _)) => format!("{}... [truncated]", &line[..cut]),
+            Some((cut, _)) => format!("{}... [truncated]", &line[..head_edge(line, cut)]),
             None => line.to_owned(),
         }
     }

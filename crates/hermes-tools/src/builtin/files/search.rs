@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use hermes_sandbox::search::{ContentHits, ContentQuery, LineHit, search_content, search_names};
 use hermes_sandbox::{FileKind, SandboxPath};
-use hermes_types::{SessionId, ToolOutput, ToolSpec};
+use hermes_types::{SessionId, ToolOutput, ToolSpec, head_edge};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, with_warnings};
@@ -358,5 +358,5 @@ fn line_json(hit: &LineHit) -> Value {
         .char_indices()
         .nth(MAX_LINE)
         .map_or(hit.text.len(), |(at, _)| at);
-    json!({ "path": hit.path.display().to_string(), "line": hit.line, "content": &hit.text[..cut] })
+    json!({ "path": hit.path.display().to_string(), "line": hit.line, "content": &hit.text[..head_edge(&hit.text, cut)] })
 }
