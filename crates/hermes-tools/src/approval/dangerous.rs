@@ -5,7 +5,7 @@ use super::paths::{
     is_block_device, is_etc, is_hermes_file, is_project_settings, is_sensitive_file,
 };
 use super::program::Call;
-use super::shell::{Redirect, Simple};
+use super::shell::{Redirect, Simple, assignment};
 
 const SHELLS: &[&str] = &["bash", "sh", "zsh", "ksh", "dash", "ash", "fish"];
 const INTERPRETERS: &[&str] = &[
@@ -209,6 +209,14 @@ fn scripts(call: &Call<'_>) -> Option<&'static str> {
     None
 }
 
+pub(crate) fn is_shell(call: &Call<'_>) -> bool {
+    call.is_one_of(SHELLS)
+}
+
+pub(crate) fn is_interpreter(call: &Call<'_>) -> bool {
+    call.is_one_of(INTERPRETERS) || is_versioned(&call.name)
+}
+
 /// A shell that reads a downloaded or decoded program from its pipe.
 pub(crate) fn pipes_to_shell(commands: &[Simple]) -> bool {
     commands.iter().enumerate().any(|(at, simple)| {
@@ -255,11 +263,15 @@ pub(crate) fn spoken_to_shell(commands: &[Simple]) -> Vec<String> {
 pub(crate) fn decodes_for_eval(commands: &[Simple]) -> bool {
     let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
     let evaluates = |call: &Call<'_>| {
-        call.is_one_of(&["eval", "source", "."])
-            && call
-                .arguments
-                .iter()
-                .any(|word| word.contains("$(") || word.contains('`') || word.contains("<("))
+        let carries =
+            |word: &String| word.contains("$(") || word.contains('`') || word.contains("<(");
+        let itself = call
+            .simple
+            .words
+            .iter()
+            .find(|word| assignment(word).is_none());
+        (call.is_one_of(&["eval", "source", "."]) && call.arguments.iter().any(carries))
+            || itself.is_some_and(|word| word.starts_with("$("))
     };
     let decodes = |call: &Call<'_>| {
         call.simple.nested

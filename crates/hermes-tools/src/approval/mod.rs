@@ -8,6 +8,7 @@ mod allowlist;
 mod dangerous;
 mod gate;
 mod hardline;
+mod hidden;
 mod judge;
 mod normalize;
 mod paths;
@@ -56,11 +57,56 @@ impl Findings {
 /// because the outer call already is a finding.
 const MAX_DEPTH: usize = 4;
 
+/// Texts that are only perhaps run are many: each level multiplies them.
+const MAX_GUESSES: usize = 2;
+
 /// Looks through a command line and every script it carries within itself.
 pub fn examine(command: &str) -> Findings {
     let mut findings = Findings::default();
     look(&normalize::normalize(command), 0, &mut findings);
     findings
+}
+
+/// Looks for what other programs are made to run.
+fn look_closer(text: &str, commands: &[Simple], depth: usize, findings: &mut Findings) {
+    let read = |script: &str| {
+        let mut found = Findings::default();
+        if depth < MAX_GUESSES {
+            look(script, depth + 1, &mut found);
+        }
+        found
+    };
+    for simple in commands {
+        for kept in hidden::kept(simple) {
+            let found = read(&kept);
+            if found.dangerous.contains(&"delete in root path") {
+                findings.add("delete in root path");
+            }
+        }
+        let Some(call) = Call::of(simple) else {
+            continue;
+        };
+        // Within a carried text, a later word is more often prose than a program.
+        if depth == 0 {
+            hidden::arguments(&call, findings);
+        }
+        hidden::unknown_program(&call, findings);
+        for script in hidden::texts(&call) {
+            hidden::merge(&read(&script), findings);
+        }
+    }
+    for (script, interpreted) in hidden::printed(commands) {
+        hidden::merge(&read(&script), findings);
+        if interpreted && hidden::deletes_in_code(&script) {
+            findings.add("script execution via heredoc");
+        }
+    }
+    if hidden::runs_what_it_read(commands) {
+        findings.add("shell command via -c/-lc flag");
+    }
+    if hidden::names_a_delete(text, commands) {
+        findings.add("recursive delete");
+    }
 }
 
 fn look(text: &str, depth: usize, findings: &mut Findings) {
@@ -76,6 +122,9 @@ fn look(text: &str, depth: usize, findings: &mut Findings) {
         for script in dangerous::spoken_to_shell(&commands) {
             look(&script, depth + 1, findings);
         }
+    }
+    if hidden::may_hide(text) {
+        look_closer(text, &commands, depth, findings);
     }
     if dangerous::pipes_to_shell(&commands)
         || dangerous::decodes_for_eval(&commands)

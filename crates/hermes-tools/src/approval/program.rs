@@ -25,6 +25,8 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("env", &["-u", "-C", "-S"]),
     ("exec", &["-a"]),
     ("nohup", &[]),
+    ("coproc", &[]),
+    ("chroot", &[]),
     ("setsid", &[]),
     ("time", &["-f", "-o"]),
     ("command", &[]),
@@ -130,8 +132,8 @@ fn skip_options<'w>(name: &str, words: &'w [String], valued: &[&str]) -> &'w [St
             break;
         }
     }
-    // `timeout 5 rm …`: the duration comes first.
-    if name == "timeout" {
+    // `timeout 5 rm …`, `chroot / rm …`: the duration or the place comes first.
+    if name == "timeout" || name == "chroot" {
         rest.get(1..).unwrap_or_default()
     } else {
         rest

@@ -268,8 +268,12 @@ impl Parser {
             at.word.get_or_insert_default().push_str(&value);
             return;
         }
-        // Unquoted, the value is split into words.
-        for (index, piece) in value.split_whitespace().enumerate() {
+        // Unquoted, the value is split into words, at the line's own separators too.
+        let separators = self.variables.get("IFS").cloned().unwrap_or_default();
+        let pieces = value
+            .split(|c: char| c.is_whitespace() || separators.contains(c))
+            .filter(|piece| !piece.is_empty());
+        for (index, piece) in pieces.enumerate() {
             if index > 0 {
                 self.end_word(at);
             }
@@ -390,14 +394,15 @@ fn strip_syntax(words: &mut Vec<String>) {
     const KEYWORDS: &[&str] = &[
         "{", "}", "!", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "esac",
     ];
+    // `function name {`: what stands behind the name is the body.
+    if words.first().is_some_and(|word| word == "function") {
+        words.drain(..words.len().min(2));
+    }
     let grammar = words
         .iter()
         .take_while(|word| KEYWORDS.contains(&word.as_str()))
         .count();
     words.drain(..grammar);
-    if words.first().is_some_and(|word| word == "function") || words == &["}"] {
-        words.clear();
-    }
 }
 
 /// `{rm,-rf,/}` in program position is a way to write words without blanks.
