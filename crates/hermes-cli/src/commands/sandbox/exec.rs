@@ -117,7 +117,8 @@ async fn drive(
     mut output: mpsc::Receiver<bytes::Bytes>,
     cancel: CancellationToken,
     out: &mut Out,
-) -> Result<RunOutcome, RunError> {
+) -> (Result<RunOutcome, RunError>, ErrorKind) {
+    let mut signalled = ErrorKind::Interrupted;
     let mut run = std::pin::pin!(session.run(request));
     let mut outcome = None;
     loop {
@@ -131,17 +132,21 @@ async fn drive(
                     }
                 }
                 None => match outcome.take() {
-                    Some(outcome) => return outcome,
-                    None => return run.await,
+                    Some(outcome) => return (outcome, signalled),
+                    None => return (run.await, signalled),
                 },
             },
             done = &mut run, if outcome.is_none() => outcome = Some(done),
-            _ = interrupted(), if !cancel.is_cancelled() => cancel.cancel(),
+            signal = interrupted(), if !cancel.is_cancelled() => {
+                signalled = signal;
+                cancel.cancel();
+            }
         }
     }
 }
 
-async fn interrupted() {
+/// Which signal wants the command to end.
+async fn interrupted() -> ErrorKind {
     let terminate = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
             Ok(mut signal) => drop(signal.recv().await),
@@ -149,12 +154,15 @@ async fn interrupted() {
         }
     };
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminate => {}
+        _ = tokio::signal::ctrl_c() => ErrorKind::Interrupted,
+        () = terminate => ErrorKind::Terminated,
     }
 }
 
-fn finish(outcome: Result<RunOutcome, RunError>, out: &mut Out) -> Result<Exit, CommandError> {
+fn finish(
+    (outcome, signalled): (Result<RunOutcome, RunError>, ErrorKind),
+    out: &mut Out,
+) -> Result<Exit, CommandError> {
     let outcome = outcome.map_err(|error| CommandError::new(ErrorKind::Remote, error))?;
     let unsure = |left: &Option<hermes_sandbox::EndError>, out: &mut Out| {
         if let Some(error) = left {
@@ -173,7 +181,7 @@ fn finish(outcome: Result<RunOutcome, RunError>, out: &mut Out) -> Result<Exit, 
         Ending::Interrupted { left } => {
             unsure(left, out);
             Err(CommandError::new(
-                ErrorKind::Interrupted,
+                signalled,
                 "the command was interrupted and ended",
             ))
         }
