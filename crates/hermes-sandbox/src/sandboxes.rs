@@ -381,7 +381,11 @@ mod tests {
             .err()
             .unwrap();
         assert!(error.to_string().contains("`modal`"), "{error}");
-        let error = sandboxes("terminal: {timeout: 5m}").get("x").err().unwrap();
-        assert!(error.to_string().contains("terminal.timeout"), "{error}");
+        for wrong in ["5m", "0", "-7"] {
+            let text = format!("terminal: {{timeout: {wrong}}}");
+            let error = sandboxes(&text).get("x").err().unwrap().to_string();
+            assert!(error.contains("terminal.timeout"), "{error}");
+            assert!(error.contains(wrong), "{error}");
+        }
     }
 }

@@ -95,7 +95,7 @@ impl TerminalSettings {
         Ok(Self {
             backend,
             cwd: config.string("terminal.cwd")?,
-            timeout: seconds(config.integer("terminal.timeout")?.max(1)),
+            timeout: at_least_a_second(config, "terminal.timeout")?,
             max_foreground_timeout: max_foreground(config.environment()),
             lifetime: seconds(config.integer("terminal.lifetime_seconds")?),
             env_passthrough: config.strings("terminal.env_passthrough")?,
@@ -133,6 +133,18 @@ impl TerminalSettings {
                     .unwrap_or(true),
             },
         })
+    }
+}
+
+/// Nothing runs in no time at all, so 0 is a mistake and not a wish.
+fn at_least_a_second(config: &Config, key: &str) -> Result<Duration, ConfigError> {
+    match config.integer(key)? {
+        count @ 1.. => Ok(seconds(count)),
+        count => Err(ConfigError::NotAccepted {
+            key: key.to_owned(),
+            value: count.to_string(),
+            expected: "a number of seconds above 0".to_owned(),
+        }),
     }
 }
 
