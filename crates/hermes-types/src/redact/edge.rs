@@ -10,7 +10,7 @@ const LONGEST: usize = 4096;
 pub fn head_edge(text: &str, at: usize) -> usize {
     let (before, after) = text.split_at(at);
     let back = run(before.bytes().rev());
-    if back == 0 || back > at / 2 || run(after.bytes()) == 0 {
+    if back == 0 || back >= LONGEST || back > at / 2 || run(after.bytes()) == 0 {
         at
     } else {
         at - back
