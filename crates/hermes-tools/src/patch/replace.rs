@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::find::{Strategy, find};
-use super::lines::{base_indent, is_crlf, reindent, split};
+use super::lines::{Line, base_indent, is_crlf, reindent, split};
 use super::similarity::ratio;
 
 /// How many places an edit may change.
@@ -29,10 +29,15 @@ pub enum EditError {
     #[error("old_string and new_string are the same: nothing would change")]
     Identical,
     #[error(
-        "Found {count} matches for old_string. Quote more lines around the one you mean, or set replace_all. Matches start at lines {}",
-        numbers(lines)
+        "Found {count} matches for old_string. Quote more lines around the one you mean, or set replace_all. Matches start at lines {}:{}",
+        numbers(places),
+        excerpts(places)
     )]
-    Ambiguous { count: usize, lines: Vec<usize> },
+    Ambiguous {
+        count: usize,
+        /// The first of them, each with the line before it and the line after.
+        places: Vec<Candidate>,
+    },
     #[error(
         "Could not find a match for old_string in the file{}",
         suggestions(candidates)
@@ -46,9 +51,12 @@ pub enum EditError {
     NoChange,
 }
 
-/// A place that looks like the quoted text and is not it.
+/// A place that could have been meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
+    /// Where the quoted text begins, or would.
+    pub matched: usize,
+    /// Where the excerpt begins.
     pub line: usize,
     pub text: String,
 }
@@ -92,15 +100,13 @@ fn replace_in(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, Ed
         });
     };
     if found.places.len() > 1 && scope == Scope::One {
-        let lines = found
-            .places
-            .iter()
-            .take(10)
-            .map(|place| line_number(text, place.start))
-            .collect();
+        let lines = split(text);
+        let starts = found.places.iter().take(MOST_PLACES);
         return Err(EditError::Ambiguous {
             count: found.places.len(),
-            lines,
+            places: starts
+                .map(|place| surroundings(&lines, line_number(text, place.start)))
+                .collect(),
         });
     }
     let mut out = String::with_capacity(text.len() + new.len());
@@ -202,16 +208,36 @@ fn candidates(text: &str, old: &str) -> Vec<Candidate> {
             let snippet: Vec<&str> = lines[index..end].iter().map(|line| line.text).collect();
             Candidate {
                 line: index + 1,
+                matched: index + 1,
                 text: snippet.join("\n"),
             }
         })
         .collect()
 }
 
-fn numbers(lines: &[usize]) -> String {
-    lines
+/// More would be no help for choosing one.
+const MOST_PLACES: usize = 10;
+
+/// The line of a match between its neighbours, which tell it from the others.
+fn surroundings(lines: &[Line<'_>], line: usize) -> Candidate {
+    const LONGEST: usize = 120;
+    let first = line.saturating_sub(1).max(1);
+    let last = (line + 1).min(lines.len());
+    let shown: Vec<String> = lines[first - 1..last]
         .iter()
-        .map(usize::to_string)
+        .map(|line| line.text.chars().take(LONGEST).collect())
+        .collect();
+    Candidate {
+        line: first,
+        matched: line,
+        text: shown.join("\n"),
+    }
+}
+
+fn numbers(places: &[Candidate]) -> String {
+    places
+        .iter()
+        .map(|place| place.matched.to_string())
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -220,9 +246,13 @@ fn suggestions(candidates: &[Candidate]) -> String {
     if candidates.is_empty() {
         return "; read the file again and quote it as it stands".to_owned();
     }
-    let mut out = ". Did you mean one of these?".to_owned();
+    format!(". Did you mean one of these?{}", excerpts(candidates))
+}
+
+fn excerpts(candidates: &[Candidate]) -> String {
+    let mut out = String::new();
     for candidate in candidates {
-        for (offset, line) in candidate.text.lines().enumerate() {
+        for (offset, line) in candidate.text.split('\n').enumerate() {
             out.push_str(&format!("\n{:>6}| {line}", candidate.line + offset));
         }
         out.push_str("\n     ---");

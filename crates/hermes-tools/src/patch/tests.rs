@@ -46,14 +46,14 @@ fn curly_quotes_are_forgiven() {
 
 #[test]
 fn several_places_are_refused_with_their_lines() {
-    let error = one("a\nb\na\n", "a", "c").unwrap_err();
+    let error = one("a\nb\nc\nd\na\n", "a", "x").unwrap_err();
     assert_eq!(
-        error,
-        EditError::Ambiguous {
-            count: 2,
-            lines: vec![1, 3]
-        }
+        error.to_string(),
+        "Found 2 matches for old_string. Quote more lines around the one you mean, or set replace_all. Matches start at lines 1, 5:\n     1| a\n     2| b\n     ---\n     4| d\n     5| a"
     );
+    let long = format!("{}\n", "a".repeat(5000)).repeat(100);
+    let error = one(&long, &"a".repeat(5000), "x").unwrap_err();
+    assert!(error.to_string().len() < 10_000);
     assert_eq!(
         replace("a\nb\na\n", "a", "c", Scope::All).unwrap().text,
         "c\nb\nc\n"
