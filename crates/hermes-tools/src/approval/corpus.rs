@@ -1,6 +1,8 @@
 //! Our own corpus: every class of the table in several dresses, and harmless
 //! commands of a working day. Lines are `key<TAB>command`; `-` means harmless.
 
+use proptest::prelude::*;
+
 use super::examine;
 
 const DANGEROUS: &str = include_str!("corpus/dangerous.tsv");
@@ -59,4 +61,29 @@ fn harmless_commands_raise_at_most_two_alarms_in_a_hundred() {
         alarms.len(),
         alarms.join("\n")
     );
+}
+
+proptest! {
+    #[test]
+    fn any_line_is_examined(
+        line in "(rm|dd|mkfs|sed|git|awk|echo|read|alias|-rf|--|=|/|\\$|\"|'|`|<<<|<\\(|\\||;|>|!|e |s/|\\(\\)|\\{|\\}| |\n|\\PC){0,60}"
+    ) {
+        examine(&line);
+    }
+}
+
+/// Guesses within guesses are bounded: this ends at once and not in a week.
+#[test]
+fn texts_within_texts_do_not_multiply_without_end() {
+    let mut line = "rm -rf /srv/x".to_owned();
+    for depth in 0..9 {
+        let quote = if depth % 2 == 0 { '"' } else { '\'' };
+        let piece = line.clone();
+        line = format!("x a=b=c= system( {quote}{piece}{quote} = {quote}{piece}{quote} )");
+    }
+    examine(&line);
+    examine(&format!(
+        "vim {}",
+        format!("'{}' ", line.replace('\'', "\"")).repeat(20)
+    ));
 }
