@@ -45,6 +45,15 @@ pub trait Files: Send + Sync {
         path: &'a SandboxPath,
     ) -> BoxFuture<'a, Result<SandboxPath, FileError>>;
 
+    /// Both [`Self::resolve`] and [`Self::stat`]: what is asked of every path before
+    /// it is touched, and so in one go where asking is dear.
+    fn look<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+    ) -> BoxFuture<'a, Result<(SandboxPath, Option<Stat>), FileError>> {
+        Box::pin(async move { Ok((self.resolve(path).await?, self.stat(path).await?)) })
+    }
+
     fn create_directories<'a>(
         &'a self,
         path: &'a SandboxPath,

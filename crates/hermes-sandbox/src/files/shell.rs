@@ -47,6 +47,34 @@ why() {
 }
 "#;
 
+/// Facts about what `p` means.
+const STAT: &str = "stat -L -c '%f %s %Y %d %i %y' -- \"$p\" 2>&1";
+
+/// Splits `p` into what exists, without links, and the rest: `e` and `rest`.
+const REAL: &str = r#"rest=
+while ! e=$(readlink -f -- "${p:-/}" 2>/dev/null && echo x); do
+  [ -n "$p" ] || { echo loop; exit 0; }
+  rest=/${p##*/}$rest; p=${p%/*}
+done
+e=${e%?x}
+[ "$e" = / ] && [ -n "$rest" ] && e=
+"#;
+
+fn stat_of(line: &[u8]) -> Result<Stat, FileError> {
+    parse_stat(&String::from_utf8_lossy(line))
+        .ok_or_else(|| FileError::Unavailable("`stat` answered oddly".to_owned()))
+}
+
+fn absolute(asked: &SandboxPath, bytes: &[u8]) -> Result<SandboxPath, FileError> {
+    std::str::from_utf8(bytes)
+        .ok()
+        .and_then(SandboxPath::absolute)
+        .ok_or_else(|| FileError::Io {
+            path: asked.clone(),
+            source: io::Error::new(io::ErrorKind::InvalidData, "the name is not UTF-8"),
+        })
+}
+
 impl ShellFiles {
     pub fn new(target: Arc<dyn Target>) -> Self {
         Self { target }
@@ -96,12 +124,12 @@ impl ShellFiles {
 
 impl Files for ShellFiles {
     fn stat<'a>(&'a self, path: &'a SandboxPath) -> BoxFuture<'a, Result<Option<Stat>, FileError>> {
-        let script = "s=$(stat -L -c '%f %s %Y %d %i %y' -- \"$p\" 2>&1) || { case $s in *'No such file'*) echo missing; exit 0 ;; esac; why \"$s\"; }\necho ok\nprintf '%s' \"$s\"\n";
+        let script = format!(
+            "s=$({STAT}) || {{ case $s in *'No such file'*) echo missing; exit 0 ;; esac; why \"$s\"; }}\necho ok\nprintf '%s' \"$s\"\n"
+        );
         Box::pin(async move {
-            match self.ask(path, script, Stdin::Null, 4096).await {
-                Ok(line) => parse_stat(&String::from_utf8_lossy(&line))
-                    .map(Some)
-                    .ok_or_else(|| FileError::Unavailable("`stat` answered oddly".to_owned())),
+            match self.ask(path, &script, Stdin::Null, 4096).await {
+                Ok(line) => stat_of(&line).map(Some),
                 Err(error) if error.is_not_found() => Ok(None),
                 Err(error) => Err(error),
             }
@@ -207,26 +235,30 @@ done
         &'a self,
         path: &'a SandboxPath,
     ) -> BoxFuture<'a, Result<SandboxPath, FileError>> {
-        // What does not exist yet is appended to what does.
-        let script = r#"rest=
-while ! e=$(readlink -f -- "${p:-/}" 2>/dev/null && echo x); do
-  [ -n "$p" ] || { echo loop; exit 0; }
-  rest=/${p##*/}$rest; p=${p%/*}
-done
-echo ok
-e=${e%?x}
-[ "$e" = / ] && [ -n "$rest" ] && e=
-printf '%s' "$e$rest"
-"#;
+        let script = format!("{REAL}echo ok\nprintf '%s' \"$e$rest\"\n");
         Box::pin(async move {
-            let bytes = self.ask(path, script, Stdin::Null, 64 << 10).await?;
-            std::str::from_utf8(&bytes)
-                .ok()
-                .and_then(SandboxPath::absolute)
-                .ok_or_else(|| FileError::Io {
-                    path: path.clone(),
-                    source: io::Error::new(io::ErrorKind::InvalidData, "the name is not UTF-8"),
-                })
+            let bytes = self.ask(path, &script, Stdin::Null, 64 << 10).await?;
+            absolute(path, &bytes)
+        })
+    }
+
+    fn look<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+    ) -> BoxFuture<'a, Result<(SandboxPath, Option<Stat>), FileError>> {
+        let script = format!(
+            "s=$({STAT}) || {{ case $s in *'No such file'*) s=missing ;; *) why \"$s\" ;; esac; }}\n{REAL}echo ok\nprintf '%s\\n' \"$s\"\nprintf '%s' \"$e$rest\"\n"
+        );
+        Box::pin(async move {
+            let bytes = self.ask(path, &script, Stdin::Null, 64 << 10).await?;
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let (line, real) = bytes.split_at(end.unwrap_or(bytes.len()));
+            let real = absolute(path, real.get(1..).unwrap_or_default())?;
+            let stat = match line {
+                b"missing" => None,
+                line => Some(stat_of(line)?),
+            };
+            Ok((real, stat))
         })
     }
 

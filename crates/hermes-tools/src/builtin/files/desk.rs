@@ -103,8 +103,7 @@ impl FileDesk {
                 .join(rest.trim_start_matches('/')),
             _ => cwd.join(text),
         };
-        let real = files.resolve(&path).await.map_err(|error| plain(&error))?;
-        let stat = files.stat(&path).await.map_err(|error| plain(&error))?;
+        let (real, stat) = files.look(&path).await.map_err(|error| plain(&error))?;
         let outside = !text.starts_with(['/', '~']) && path.below(&cwd).is_none();
         let warning =
             outside.then(|| format!("'{text}' leads out of the working directory to {path}"));
