@@ -108,7 +108,9 @@ async fn output_larger_than_the_limit_keeps_both_ends() {
     assert!(text.starts_with("1\n2\n3\n"));
     assert!(text.ends_with("99999\n100000\n"));
     assert_eq!(outcome.output.total_chars, 588_895);
-    assert_eq!(outcome.output.omitted_chars(), 587_895);
+    // Both ends are cut between words, so that no key loses the half that gives it away.
+    let omitted = outcome.output.omitted_chars();
+    assert!((587_895..587_915).contains(&omitted), "{omitted}");
 }
 
 #[tokio::test]
