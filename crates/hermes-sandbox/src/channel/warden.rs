@@ -373,7 +373,10 @@ pub(crate) async fn terminate(
 
 async fn end(pool: &Arc<PoolInner>, call: CallId, grace: Duration) -> Result<Vec<i32>, Fault> {
     let warden = pool.warden();
-    if warden.sweep("TERM", call).await?.is_empty() {
+    // A look takes its time, and what forks meanwhile is not in it: only a second one
+    // that finds nobody is sure.
+    if warden.sweep("TERM", call).await?.is_empty() && warden.sweep("TERM", call).await?.is_empty()
+    {
         return Ok(Vec::new());
     }
     let deadline = Instant::now() + grace;
@@ -381,7 +384,8 @@ async fn end(pool: &Arc<PoolInner>, call: CallId, grace: Duration) -> Result<Vec
     while Instant::now() < deadline {
         tokio::time::sleep(pause.min(deadline - Instant::now())).await;
         pause = (pause * 2).min(Duration::from_millis(100));
-        if warden.sweep("0", call).await?.is_empty() {
+        if warden.sweep("0", call).await?.is_empty() && warden.sweep("TERM", call).await?.is_empty()
+        {
             return Ok(Vec::new());
         }
     }
@@ -391,7 +395,6 @@ async fn end(pool: &Arc<PoolInner>, call: CallId, grace: Duration) -> Result<Vec
     let mut nobody = false;
     loop {
         let left = warden.sweep("KILL", call).await?;
-        // A look takes its time: only a second one that finds nobody is sure.
         if (left.is_empty() && nobody) || Instant::now() >= deadline {
             return Ok(left);
         }
