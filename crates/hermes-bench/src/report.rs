@@ -100,10 +100,12 @@ impl Row {
             ),
         };
         let (reference, ratio) = match &self.reference {
-            Some(other) => (
+            Some(other) if stats.median > 0.0 => (
                 self.unit.show(other.median),
-                format!(" ({:.0} ×)", other.median / stats.median.max(f64::EPSILON)),
+                format!(" ({:.0} ×)", other.median / stats.median),
             ),
+            // Nothing is no measure for something.
+            Some(other) => (self.unit.show(other.median), String::new()),
             None => ("-".to_owned(), String::new()),
         };
         let verdict = match self.met() {
