@@ -46,7 +46,9 @@ fn play_the_owner() {
         .join()
         .unwrap();
         println!("ready");
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        // Killed while it waits; should the test be gone, its end of the pipe is too.
+        let test_is_gone = || std::io::stdin().read_line(&mut String::new());
+        let _ = tokio::task::spawn_blocking(test_is_gone).await;
         drop(process);
     });
 }
@@ -55,7 +57,7 @@ fn owner(part: &str) -> std::process::Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["suite::owner::play_the_owner", "--exact", "--nocapture"])
         .env(ROLE, part)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
