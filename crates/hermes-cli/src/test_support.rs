@@ -2,12 +2,14 @@
 //! kept.
 
 use std::cell::OnceCell;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use hermes_home::profile::SelectedBy;
 use hermes_home::{Clock, Environment, Home};
+use tempfile::TempDir;
 
 use crate::cli::RunOptions;
 use crate::{Context, Out};
@@ -37,6 +39,21 @@ pub(crate) fn captured() -> (Out, Kept) {
     let kept = Kept::default();
     let out = Out::into_writers(Box::new(kept.clone()), Box::new(io::sink()), 80);
     (out, kept)
+}
+
+/// A home with the sessions that Python Hermes 0.16.0 left, at the moment when it
+/// printed the golden pages about them. The directory goes with the guard.
+pub(crate) fn with_reference_state() -> (TempDir, Context) {
+    let home = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hermes-store/tests/fixtures");
+    fs::copy(
+        fixtures.join("state-0.16.0.db"),
+        home.path().join("state.db"),
+    )
+    .unwrap();
+    let clock = Clock::fixed("2026-05-31T12:00:00Z".parse().unwrap());
+    let context = Context::for_tests(home.path(), clock);
+    (home, context)
 }
 
 impl Context {

@@ -21,6 +21,15 @@ fn key_of(request: &hermes_testkit::model::Recorded) -> String {
         .to_owned()
 }
 
+/// A window that a few long results fill.
+fn narrow_window(stage: &Stage) {
+    let config = stage
+        .scratch
+        .read("config.yaml")
+        .replace("context_length: 200000", "context_length: 64000");
+    stage.scratch.write("config.yaml", config);
+}
+
 #[test]
 fn flags_and_variables_choose_the_model() {
     let stage = Stage::new();
@@ -320,11 +329,7 @@ fn processes_at_the_same_time_cannot_pass_a_daily_budget_together() {
 fn only_the_answer_is_on_stdout_whatever_happens() {
     // Odd configuration, an unknown toolset, a tool, a retry, a compression.
     let stage = Stage::with("base_url: http://nowhere\ncompression:\n  threshold: 0.1\n");
-    let config = stage
-        .scratch
-        .read("config.yaml")
-        .replace("context_length: 200000", "context_length: 64000");
-    stage.scratch.write("config.yaml", config);
+    narrow_window(&stage);
     std::fs::write(
         stage.scratch.user_home().join("long.txt"),
         "a line of some length to be read\n".repeat(400),
@@ -385,11 +390,7 @@ fn only_the_answer_is_on_stdout_whatever_happens() {
 #[test]
 fn a_condensed_session_is_sent_on_unchanged_by_another_process() {
     let stage = Stage::with("compression:\n  threshold: 0.1\n");
-    let config = stage
-        .scratch
-        .read("config.yaml")
-        .replace("context_length: 200000", "context_length: 64000");
-    stage.scratch.write("config.yaml", config);
+    narrow_window(&stage);
     for n in 0..8 {
         stage.server.push(
             Reply::tool_call("terminal", json!({"command": format!("seq {n} 900")})).usage(
@@ -424,11 +425,7 @@ fn a_condensed_session_is_sent_on_unchanged_by_another_process() {
 #[test]
 fn a_session_whose_summary_was_killed_is_condensed_by_the_next_process_at_once() {
     let stage = Stage::with("compression:\n  threshold: 0.1\n");
-    let config = stage
-        .scratch
-        .read("config.yaml")
-        .replace("context_length: 200000", "context_length: 64000");
-    stage.scratch.write("config.yaml", config);
+    narrow_window(&stage);
     for n in 0..8 {
         let prompt = if n == 7 { 60_000 } else { 1_000 };
         stage.server.push(

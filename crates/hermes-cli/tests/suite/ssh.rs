@@ -7,7 +7,7 @@ use hermes_testkit::ssh::SshServer;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::{Stage, assert_kept_in_a_file};
 use super::support::{Ran, ran};
 
 struct World {
@@ -151,16 +151,7 @@ fn the_tools_work_on_the_hosts_files() {
     );
     assert!(results[5].contains("Write denied"), "{}", results[5]);
     assert!(!home.join(".ssh").exists());
-    assert!(
-        results[6].starts_with("<persisted-output>"),
-        "{}",
-        results[6]
-    );
-    assert!(
-        results[6].contains("/tmp/hermes-results/"),
-        "{}",
-        results[6]
-    );
+    assert_kept_in_a_file(&results[6]);
     assert!(!home.join("new").exists(), "{}", results[7]);
 }
 

@@ -132,3 +132,9 @@ fn type_lines(master: &OwnedFd, lines: &[&str]) {
         writeln!(keyboard, "{line}").expect("it reads");
     }
 }
+
+/// The result was too long and lies in a file of the sandbox.
+pub(crate) fn assert_kept_in_a_file(result: &str) {
+    assert!(result.starts_with("<persisted-output>"), "{result}");
+    assert!(result.contains("/tmp/hermes-results/"), "{result}");
+}

@@ -4,23 +4,13 @@
 use std::fs;
 use std::path::Path;
 
-use hermes_home::Clock;
 use pretty_assertions::assert_eq;
 
 use super::{Args, run};
-use crate::Context;
-use crate::test_support::captured;
+use crate::test_support::{captured, with_reference_state};
 
 fn printed(source: Option<&str>, json: bool) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hermes-store/tests/fixtures");
-    fs::copy(
-        fixtures.join("state-0.16.0.db"),
-        directory.path().join("state.db"),
-    )
-    .unwrap();
-    let clock = Clock::fixed("2026-05-31T12:00:00Z".parse().unwrap());
-    let context = Context::for_tests(directory.path(), clock);
+    let (_home, context) = with_reference_state();
     let (mut out, stdout) = captured();
     let args = Args {
         days: 30,

@@ -6,7 +6,7 @@ use hermes_testkit::model::Reply;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::suite::stage::Stage;
+use crate::suite::stage::{Stage, assert_kept_in_a_file};
 
 struct World {
     stage: Stage,
@@ -81,16 +81,7 @@ fn docker_scripts_and_files_live_in_the_container() {
     assert!(results[2].contains("/tmp/w 1|one True"), "{}", results[2]);
     assert!(results[3].contains("/tmp/w\\none"), "{}", results[3]);
     assert!(results[4].contains("\"timeout\""), "{}", results[4]);
-    assert!(
-        results[6].starts_with("<persisted-output>"),
-        "{}",
-        results[6]
-    );
-    assert!(
-        results[6].contains("/tmp/hermes-results/"),
-        "{}",
-        results[6]
-    );
+    assert_kept_in_a_file(&results[6]);
     assert!(results[7].contains("-rw-------"), "{}", results[7]);
     // The script that was ended is gone.
     assert!(results[7].contains("\\n0"), "{}", results[7]);
