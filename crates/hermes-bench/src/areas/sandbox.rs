@@ -184,24 +184,20 @@ async fn warm_docker(bench: &Bench, sandboxes: &Arc<Sandboxes>, home: &Path) -> 
     let measure = "docker `true`, warm (beside it: plain `docker exec`)";
     rows.extend(Row::at_most(AREA, measure, Unit::Ms, 6.0, (ours, theirs)));
 
+    let owner = Owner {
+        task: "bench".to_owned(),
+        ..Owner::default()
+    };
     let (mut starts, mut next) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         let started = Instant::now();
         let process = sandbox
             .processes()
-            .start(StartRequest {
-                session: session.clone(),
-                command: "sleep 300".to_owned(),
-                workdir: None,
-                terminal: None,
-                notify_on_complete: false,
-                watch_patterns: Vec::new(),
-                owner: Owner {
-                    task: "bench".to_owned(),
-                    session_key: String::new(),
-                    route: Default::default(),
-                },
-            })
+            .start(StartRequest::new(
+                session.clone(),
+                "sleep 300",
+                owner.clone(),
+            ))
             .await?;
         starts.push(started.elapsed().as_secs_f64() * 1e3);
         next.push(timed(&session, "true").await?);

@@ -41,6 +41,21 @@ pub struct StartRequest {
     pub owner: Owner,
 }
 
+impl StartRequest {
+    /// A command in the session's directory, without a terminal and without notices.
+    pub fn new(session: Arc<ShellSession>, command: impl Into<String>, owner: Owner) -> Self {
+        Self {
+            session,
+            command: command.into(),
+            workdir: None,
+            terminal: None,
+            notify_on_complete: false,
+            watch_patterns: Vec::new(),
+            owner,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
     pub id: String,

@@ -48,22 +48,19 @@ pub(super) async fn run(bench: &Bench) -> Result<Vec<Row>> {
         commands.push(command(&session, "true").await?);
     }
     let processes = Processes::new(ProcessesOptions { checkpoint: None });
+    let owner = Owner {
+        task: "bench".to_owned(),
+        ..Owner::default()
+    };
     let mut starts = Vec::new();
     for _ in 0..5 {
         let began = Instant::now();
         let process = processes
-            .start(StartRequest {
-                session: session.clone(),
-                command: "sleep 300".to_owned(),
-                workdir: None,
-                terminal: None,
-                notify_on_complete: false,
-                watch_patterns: Vec::new(),
-                owner: Owner {
-                    task: "bench".to_owned(),
-                    ..Owner::default()
-                },
-            })
+            .start(StartRequest::new(
+                session.clone(),
+                "sleep 300",
+                owner.clone(),
+            ))
             .await?;
         starts.push(ms(began));
         processes.kill(&process.id, "bench").await?;
