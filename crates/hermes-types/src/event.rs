@@ -66,6 +66,11 @@ pub enum TurnEvent {
     AskClosed {
         id: crate::ask::AskId,
     },
+    /// A person's guidance for the running turn is on disk, below a tool result, and
+    /// goes to the model with the next request.
+    Steered {
+        text: String,
+    },
     /// Something people should know: a retry, a fallback, a reconnect, a limit near.
     Notice {
         text: String,

@@ -50,6 +50,12 @@ struct Prepared {
     arguments: Value,
 }
 
+/// A call that has ended: what is stored, and what is shown once it is.
+struct Finished {
+    message: Message,
+    seen: Vec<TurnEvent>,
+}
+
 impl Agent {
     /// Runs the calls of the assistant message that was just stored.
     pub(super) async fn run_batch(
@@ -130,9 +136,11 @@ impl Agent {
             let started = Instant::now();
             let context = self.context(&one.call);
             let output = run(&one, &context, self.setup.options.cancel_grace).await;
-            let (message, seen) = self.finished(&one, output, started.elapsed(), turn).await;
-            self.keep(message).await?;
-            self.events.send(seen).await;
+            let finished = self.finished(&one, output, started.elapsed(), turn).await;
+            self.keep(finished.message).await?;
+            for event in finished.seen {
+                self.events.send(event).await;
+            }
         }
         Ok(())
     }
@@ -162,10 +170,12 @@ impl Agent {
         // calls; loading sorts them the same way.
         let mut done: Vec<Option<(Message, Option<i64>)>> = vec![None; prepared.len()];
         while let Some((index, output, elapsed)) = running.next().await {
-            let (message, seen) = self.finished(&prepared[index], output, elapsed, turn).await;
-            let row = self.session.append(message.clone()).await?;
-            self.events.send(seen).await;
-            done[index] = Some((message, row));
+            let finished = self.finished(&prepared[index], output, elapsed, turn).await;
+            let row = self.session.append(finished.message.clone()).await?;
+            for event in finished.seen {
+                self.events.send(event).await;
+            }
+            done[index] = Some((finished.message, row));
         }
         drop(running);
         for (message, row) in done.into_iter().flatten() {
@@ -214,7 +224,7 @@ impl Agent {
         output: ToolOutput,
         elapsed: Duration,
         turn: &mut Running,
-    ) -> (Message, TurnEvent) {
+    ) -> Finished {
         let name = one.call.name.as_str();
         let mask = self.setup.options.redact_secrets;
         let mut text = cleaned(name, &output.text, mask);
@@ -236,26 +246,31 @@ impl Agent {
         if let Some(hint) = self.hints.for_call(&one.arguments) {
             text.push_str(&hint);
         }
-        if let Some(guidance) = self.control.take_steer() {
-            text.push_str(&guidance_note(&guidance));
+        let guidance = self.control.take_steer();
+        if let Some(guidance) = &guidance {
+            text.push_str(&guidance_note(guidance));
         }
         let duration_ms = elapsed.as_millis() as u64;
         tracing::info!(tool = name, failed, duration_ms, "a tool was called");
-        let seen = TurnEvent::ToolFinished {
+        let mut seen = vec![TurnEvent::ToolFinished {
             id: one.call.id.clone(),
             name: name.to_owned(),
             failed,
             duration_ms,
             summary,
             diff: output.diff.map(|diff| cleaned(name, &diff, mask)),
-        };
+        }];
+        seen.extend(guidance.map(|text| TurnEvent::Steered { text }));
         let content = ToolOutput {
             text,
             images: output.images,
             ..ToolOutput::default()
         }
         .into_content();
-        (Message::tool_result(&one.call, content), seen)
+        Finished {
+            message: Message::tool_result(&one.call, content),
+            seen,
+        }
     }
 
     async fn keep_note(&mut self, call: &ToolCall, note: &str) -> Result<(), Broken> {

@@ -182,13 +182,17 @@ impl Agent {
             .history
             .append_to_last_result(&guidance_note(&guidance))
         {
-            Some((Some(row), content)) => self.session.set_content(row, content).await,
-            Some((None, _)) => Ok(()),
-            None => {
-                self.control.steer(&guidance);
-                Ok(())
+            Some((row, content)) => {
+                if let Some(row) = row {
+                    self.session.set_content(row, content).await?;
+                }
+                self.events
+                    .send(TurnEvent::Steered { text: guidance })
+                    .await;
             }
+            None => self.control.steer(&guidance),
         }
+        Ok(())
     }
 
     /// One answer; conversations that do not fit are compressed and tried again.

@@ -117,7 +117,11 @@ async fn guidance_between_batch_and_request_is_stored_too() {
     let (mut agent, mut events) = stage.agent_with_events();
     let watcher = tokio::spawn(async move {
         let mut requests = 0;
+        let mut told = Vec::new();
         while let Some(event) = events.recv().await {
+            if let TurnEvent::Steered { text } = &event {
+                told.push(text.clone());
+            }
             if matches!(event, TurnEvent::Requesting { .. }) {
                 requests += 1;
                 if requests == 2 {
@@ -126,13 +130,15 @@ async fn guidance_between_batch_and_request_is_stored_too() {
                 }
             }
         }
+        told
     });
     agent.turn("go").await;
     let stored = lines(&stage.stored(agent.session_id()).await);
     assert_eq!(stored[2], "tool out\n\nUser guidance: early");
     assert_eq!(stored[4], "tool out\n\nUser guidance: late");
     drop(agent);
-    watcher.await.unwrap();
+    // Whoever watches sees what reached the model, and when.
+    assert_eq!(watcher.await.unwrap(), ["early", "late"]);
 }
 
 #[tokio::test]

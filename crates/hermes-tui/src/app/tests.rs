@@ -314,6 +314,11 @@ fn enter_while_working_follows_the_mode() {
     );
     t.enter("/steer be brief");
     assert_eq!(t.effects.last(), Some(&Effect::Steer("be brief".into())));
+    // Shown where it reached the model.
+    t.event(TurnEvent::Steered {
+        text: "be brief".into(),
+    });
+    assert!(t.screen().contains("» be brief"), "{}", t.screen());
 }
 
 #[test]

@@ -390,6 +390,16 @@ fn shown(turn: &mut TurnView, event: TurnEvent, now: Instant, how: Shown) -> Vec
             ));
             lines
         }
+        TurnEvent::Steered { text } => {
+            let mut lines = turn.close_text();
+            lines.extend(wrap(
+                &[Span::raw(text)],
+                turn.page.width.max(8),
+                &[Span::styled("  » ", theme.user)],
+                &[Span::raw("    ")],
+            ));
+            lines
+        }
         TurnEvent::Compressed {
             messages_before,
             messages_after,

@@ -74,6 +74,7 @@ impl<'a> Screen<'a> {
                 write!(self.out, "{delta}")?;
             }
             TurnEvent::Notice { text } => writeln!(self.out, "  * {text}")?,
+            TurnEvent::Steered { text } => writeln!(self.out, "  * guidance: {text}")?,
             TurnEvent::Compressed {
                 messages_before,
                 messages_after,

@@ -258,6 +258,7 @@ impl Table<'_> {
                     }
                 }
                 TurnEvent::Notice { text } => writeln!(self.out, "\n  * {text}")?,
+                TurnEvent::Steered { text } => writeln!(self.out, "\n  » {text}")?,
                 TurnEvent::Ask { ask } => {
                     if let Some(answer) = self.answer(&ask, chat).await? {
                         chat.conversation.answer(Asked { id: ask.id, answer });
