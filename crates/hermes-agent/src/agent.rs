@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use hermes_llm::Retelling;
 use hermes_tools::{Asker, StateError, StateHandle};
 use hermes_types::{SessionId, ToolSpec};
 
 use crate::compress::CompressionState;
 use crate::control::{Control, EventAsker, Events};
 use crate::history::History;
-use crate::prompt::Hints;
+use crate::prompt::{Hints, Retold};
 use crate::session::Session;
 use crate::setup::Setup;
 
@@ -24,6 +25,7 @@ pub struct Agent {
     pub(crate) specs: Arc<[ToolSpec]>,
     specs_characters: usize,
     wire_system: Arc<str>,
+    retelling: Arc<dyn Retelling>,
     pub(crate) hints: Hints,
     pub(crate) compression: CompressionState,
 }
@@ -84,6 +86,10 @@ impl Agent {
         ));
         control.set_session(&session.id);
         let hints = Hints::new(setup.options.cwd.clone());
+        let retelling = Arc::new(Retold {
+            enforcement: setup.prompt.options.enforcement.clone(),
+            has_tools: !specs.is_empty(),
+        });
         let mut agent = Self {
             session,
             history,
@@ -93,6 +99,7 @@ impl Agent {
             specs,
             specs_characters,
             wire_system: Arc::from(""),
+            retelling,
             hints,
             compression: CompressionState::default(),
             setup,
@@ -154,6 +161,11 @@ impl Agent {
             Some(more) => Arc::from(format!("{system}\n\n{more}")),
             None => system,
         };
+    }
+
+    /// How the stored prompt reads for a model that it was not composed for.
+    pub(crate) fn retelling(&self) -> Arc<dyn Retelling> {
+        Arc::clone(&self.retelling)
     }
 
     pub(crate) fn wire_system(&self) -> Arc<str> {

@@ -41,6 +41,10 @@ impl Events {
     pub async fn notice(&self, text: impl Into<String>) {
         self.send(TurnEvent::Notice { text: text.into() }).await;
     }
+
+    pub async fn warn(&self, text: impl Into<String>) {
+        self.send(TurnEvent::Warning { text: text.into() }).await;
+    }
 }
 
 impl EventSink for Events {

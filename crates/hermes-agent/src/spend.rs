@@ -84,6 +84,8 @@ pub struct Reached {
     scope: Scope,
     limit: Limit,
     spent: Amount,
+    /// What the call that was not made would have added.
+    estimate: Amount,
 }
 
 impl fmt::Display for Reached {
@@ -93,16 +95,31 @@ impl fmt::Display for Reached {
             Scope::Session => ("this session", "budget.per_session"),
             Scope::Day => ("today", "budget.per_day"),
         };
-        write!(f, "the budget for {what} is used up: ")?;
-        match (self.limit.usd, self.limit.tokens) {
-            (Some(usd), None) => write!(f, "${:.4} of ${usd:.2}", self.spent.usd)?,
-            (None, Some(tokens)) => write!(f, "{:.0} of {tokens} tokens", self.spent.tokens)?,
-            (Some(usd), Some(tokens)) => write!(
+        let Self {
+            limit,
+            spent,
+            estimate,
+            ..
+        } = self;
+        let mut standings = Vec::new();
+        let mut needs = Vec::new();
+        if let Some(usd) = limit.usd {
+            standings.push(format!("${:.4} of ${usd:.2}", spent.usd.max(0.0)));
+            needs.push(format!("${:.4}", estimate.usd));
+        }
+        if let Some(tokens) = limit.tokens {
+            standings.push(format!("{:.0} of {tokens} tokens", spent.tokens.max(0.0)));
+            needs.push(format!("{:.0} tokens", estimate.tokens));
+        }
+        let standings = standings.join(", ");
+        if passes(*limit, *spent, |spent, most| spent >= most) {
+            write!(f, "the budget for {what} is used up: {standings}")?;
+        } else {
+            write!(
                 f,
-                "${:.4} of ${usd:.2}, {:.0} of {tokens} tokens",
-                self.spent.usd, self.spent.tokens
-            )?,
-            (None, None) => {}
+                "the budget for {what} does not allow the next call, which needs about {}: {standings} spent",
+                needs.join(" and ")
+            )?;
         }
         write!(f, "; raise {key} and resume the session to go on")
     }
@@ -204,7 +221,8 @@ impl Spend {
     }
 
     /// The limit that is nearest to its end, in words for people: `$0.40 of $1.00
-    /// today`. `None` without limits.
+    /// today`. Without a price, those in dollars are named as what they are: not in
+    /// force. `None` without limits.
     pub async fn nearest(&self) -> Result<Option<String>, StateError> {
         let Some(inner) = &self.inner else {
             return Ok(None);
@@ -230,9 +248,10 @@ impl Spend {
             standings.push(("this session", inner.limits.per_session, session));
             standings.push(("today", inner.limits.per_day, day));
         }
+        let unpriced = inner.told_unknown_price.load(Ordering::Relaxed);
         let mut nearest: Option<(f64, String)> = None;
         for (when, limit, spent) in standings {
-            let money = limit.usd.map(|usd| {
+            let money = limit.usd.filter(|_| !unpriced).map(|usd| {
                 let text = format!("${:.2} of ${usd:.2} {when}", spent.usd.max(0.0));
                 (spent.usd / usd.max(f64::EPSILON), text)
             });
@@ -249,7 +268,17 @@ impl Spend {
                 }
             }
         }
-        Ok(nearest.map(|(_, text)| text))
+        let words = nearest.map(|(_, text)| text);
+        Ok(match unpriced {
+            false => words,
+            true => Some(
+                words
+                    .into_iter()
+                    .chain(["no price known: dollars do not bind".to_owned()])
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            ),
+        })
     }
 
     /// Counts the estimate, or says which limit it would pass.
@@ -367,20 +396,24 @@ fn change(
 
 /// A call may start as long as its estimate still fits.
 fn check(scope: Scope, limit: Limit, spent: Amount, estimate: Amount) -> Result<(), Reached> {
-    let next = spent.plus(estimate);
-    let over = limit.usd.is_some_and(|usd| next.usd > usd)
-        || limit
-            .tokens
-            .is_some_and(|tokens| next.tokens > tokens as f64);
-    if over {
+    if passes(limit, spent.plus(estimate), |next, most| next > most) {
         Err(Reached {
             scope,
             limit,
             spent,
+            estimate,
         })
     } else {
         Ok(())
     }
+}
+
+/// Whether either of the two limits is passed, by this comparison.
+fn passes(limit: Limit, amount: Amount, over: fn(f64, f64) -> bool) -> bool {
+    limit.usd.is_some_and(|most| over(amount.usd, most))
+        || limit
+            .tokens
+            .is_some_and(|most| over(amount.tokens, most as f64))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

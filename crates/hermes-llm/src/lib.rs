@@ -39,7 +39,8 @@ pub use keys::{KeyVerdict, Keys};
 pub use listing::{ListedModel, Listing, cached_models};
 pub use local::{LocalServer, find_local_servers, find_servers_at};
 pub use model::{
-    Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request, RequestLimits,
+    Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request,
+    RequestLimits, Retelling,
 };
 pub use models::{Models, OpenError, Opened, http_settings};
 pub use prices::{Price, cost, published_price};

@@ -39,10 +39,19 @@ pub trait Model: Send + Sync {
 
 pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelError>> + Send>>;
 
+/// Knows how a system text that was written for one model reads for another. Must
+/// be pure: the same model always gets the same bytes.
+pub trait Retelling: std::fmt::Debug + Send + Sync {
+    /// `None` when the text is fine as it stands.
+    fn for_model(&self, system: &str, name: &str, provider: &str) -> Option<String>;
+}
+
 /// Same history, same bytes: an encoder is a pure function of this value.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub system: Arc<str>,
+    /// Asked by the model that really answers, which a fallback decides late.
+    pub retelling: Option<Arc<dyn Retelling>>,
     /// Shared one by one, so that a longer history costs a pointer per message
     /// and an encoder may remember what it wrote for each.
     pub messages: Vec<Arc<Message>>,
@@ -57,11 +66,25 @@ impl Request {
     pub fn new(system: impl Into<Arc<str>>, messages: Vec<Arc<Message>>) -> Self {
         Self {
             system: system.into(),
+            retelling: None,
             messages,
             tools: Arc::from([]),
             limits: RequestLimits::default(),
             session: None,
         }
+    }
+
+    /// As this model should read it.
+    pub fn addressed_to(&self, name: &str, provider: &str) -> Self {
+        let mut request = self.clone();
+        if let Some(retold) = request
+            .retelling
+            .take()
+            .and_then(|how| how.for_model(&request.system, name, provider))
+        {
+            request.system = retold.into();
+        }
+        request
     }
 }
 

@@ -135,7 +135,8 @@ impl Model for ProviderModel {
     ) -> BoxFuture<'a, Result<DeltaStream, ModelError>> {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move {
-            let mut attempt = Attempt::new(inner, request.clone());
+            let request = request.addressed_to(self.name(), self.provider());
+            let mut attempt = Attempt::new(inner, request);
             attempt.connect(None).await?;
             let stream = futures_util::stream::unfold(Some(attempt), |attempt| async {
                 let mut attempt = attempt?;

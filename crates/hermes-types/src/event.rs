@@ -75,6 +75,10 @@ pub enum TurnEvent {
     Notice {
         text: String,
     },
+    /// Like a notice, and of a weight that even who wants only the answer is told.
+    Warning {
+        text: String,
+    },
     /// The context was condensed; the conversation goes on in `session`.
     Compressed {
         previous: SessionId,

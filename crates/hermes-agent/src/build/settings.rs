@@ -91,9 +91,9 @@ impl AgentSettings {
             completion_explainer: config.bool("display.turn_completion_explainer")?,
             redact_secrets: config.bool("security.redact_secrets")?,
             spend: SpendLimits {
-                per_turn: limit(config, "budget.per_turn", &mut warnings),
-                per_session: limit(config, "budget.per_session", &mut warnings),
-                per_day: limit(config, "budget.per_day", &mut warnings),
+                per_turn: limit(config, "budget.per_turn")?,
+                per_session: limit(config, "budget.per_session")?,
+                per_day: limit(config, "budget.per_day")?,
             },
             delegation: DelegationLimits {
                 max_iterations: small("delegation.max_iterations")?.max(1),
@@ -234,23 +234,46 @@ fn effort(text: Option<&str>) -> Option<Effort> {
     })
 }
 
-/// A limit that cannot be understood must not become no limit: nothing is spent.
-fn limit(config: &Config, key: &str, warnings: &mut Vec<String>) -> Limit {
-    let Some(value) = config.get(key) else {
-        return Limit::default();
+/// A limit that makes no sense must not become no limit, nor a silent zero.
+fn limit(config: &Config, key: &str) -> Result<Limit, ConfigError> {
+    let refused = |key: String, value: &Value, expected: &str| ConfigError::NotAccepted {
+        key,
+        value: value.to_string(),
+        expected: expected.to_owned(),
     };
-    match serde_json::from_value::<Limit>(value.clone()) {
-        Ok(limit) => limit,
-        Err(error) => {
-            warnings.push(format!(
-                "{key} is not understood ({error}); until it is {{usd: N, tokens: N}} nothing may be spent"
-            ));
-            Limit {
-                usd: Some(0.0),
-                tokens: Some(0),
+    let mut limit = Limit::default();
+    let map = match config.get(key) {
+        None | Some(Value::Null) => return Ok(limit),
+        Some(Value::Object(map)) => map,
+        Some(other) => {
+            let expected = "a map with `usd` and `tokens`, or null for no limit";
+            return Err(refused(key.to_owned(), other, expected));
+        }
+    };
+    for (name, value) in map {
+        let place = format!("{key}.{name}");
+        match name.as_str() {
+            "usd" => {
+                let usd = value.as_f64().filter(|usd| usd.is_finite() && *usd > 0.0);
+                let expected = "a number of dollars above 0 (leave it out for no limit)";
+                limit.usd = Some(usd.ok_or_else(|| refused(place, value, expected))?);
+            }
+            "tokens" => {
+                let tokens = value.as_u64().filter(|tokens| *tokens > 0);
+                let expected = "a whole number of tokens above 0 (leave it out for no limit)";
+                limit.tokens = Some(tokens.ok_or_else(|| refused(place, value, expected))?);
+            }
+            _ => {
+                let expected = "`usd` or `tokens`: no other limit is known";
+                return Err(refused(
+                    key.to_owned(),
+                    &Value::from(name.as_str()),
+                    expected,
+                ));
             }
         }
     }
+    Ok(limit)
 }
 
 fn enforcement(value: Option<&Value>) -> Enforcement {
@@ -292,7 +315,7 @@ mod tests {
         let config = Config::from_yaml(
             "agent:\n  max_turns: 7\n  reasoning_effort: high\n  tool_use_enforcement: [claude]\n\
              model:\n  max_tokens: -5\n\
-             budget:\n  per_day: {usd: 2.5}\n  per_turn: lots\n\
+             budget:\n  per_day: {usd: 2.5}\n  per_turn: {tokens: 9}\n\
              compression:\n  threshold: 0.6\n",
         )
         .unwrap();
@@ -305,8 +328,32 @@ mod tests {
         );
         assert_eq!(settings.max_output_tokens, None);
         assert_eq!(settings.spend.per_day.usd, Some(2.5));
-        assert_eq!(settings.spend.per_turn.tokens, Some(0));
+        assert_eq!(settings.spend.per_turn.tokens, Some(9));
         assert_eq!(settings.compression.threshold, 0.6);
-        assert_eq!(settings.warnings.len(), 2);
+        assert_eq!(settings.warnings.len(), 1);
+    }
+
+    #[test]
+    fn limits_that_make_no_sense_are_refused_by_name() {
+        for (yaml, named) in [
+            ("per_turn: {usd: -1}", "`budget.per_turn.usd`"),
+            ("per_day: {usd: 0}", "`budget.per_day.usd`"),
+            ("per_day: {usd: .nan}", "`budget.per_day.usd`"),
+            ("per_day: {usd: .inf}", "`budget.per_day.usd`"),
+            ("per_session: {usd: lots}", "`budget.per_session.usd`"),
+            ("per_session: {usd: null}", "`budget.per_session.usd`"),
+            ("per_turn: {tokens: 1.5}", "`budget.per_turn.tokens`"),
+            ("per_turn: {tokens: -3}", "`budget.per_turn.tokens`"),
+            ("per_turn: {dollars: 3}", "`budget.per_turn`"),
+            ("per_turn: 3", "`budget.per_turn`"),
+        ] {
+            let config = Config::from_yaml(&format!("budget:\n  {yaml}\n")).unwrap();
+            let error = AgentSettings::read(&config).unwrap_err().to_string();
+            assert!(error.contains(named), "{yaml}: {error}");
+        }
+        for yaml in ["per_turn: null", "per_turn: {}", "per_turn: {usd: 0.01}"] {
+            let config = Config::from_yaml(&format!("budget:\n  {yaml}\n")).unwrap();
+            AgentSettings::read(&config).unwrap();
+        }
     }
 }

@@ -69,6 +69,21 @@ pub enum Enforcement {
 }
 
 impl Enforcement {
+    /// What a model of this name needs to be told about tools.
+    pub(super) fn words(&self, model: &str) -> impl Iterator<Item = &'static str> {
+        let applies = self.applies(model);
+        let model = model.to_lowercase();
+        let is = |names: &[&str]| names.iter().any(|name| model.contains(name));
+        [
+            (applies, words::ENFORCEMENT),
+            (applies && is(&["gemini", "gemma"]), words::GOOGLE),
+            (applies && is(&["gpt", "codex", "grok"]), words::DISCIPLINE),
+        ]
+        .into_iter()
+        .filter(|(wanted, _)| *wanted)
+        .map(|(_, text)| text)
+    }
+
     fn applies(&self, model: &str) -> bool {
         const FAMILIES: [&str; 8] = [
             "gpt", "codex", "gemini", "gemma", "grok", "glm", "qwen", "deepseek",
@@ -170,18 +185,8 @@ impl Prompt {
         if !guidance.is_empty() {
             blocks.push(guidance.join(" "));
         }
-        if !tools.is_empty() && self.options.enforcement.applies(model) {
-            blocks.push(words::ENFORCEMENT.to_owned());
-            let model = model.to_lowercase();
-            if model.contains("gemini") || model.contains("gemma") {
-                blocks.push(words::GOOGLE.to_owned());
-            }
-            if ["gpt", "codex", "grok"]
-                .iter()
-                .any(|name| model.contains(name))
-            {
-                blocks.push(words::DISCIPLINE.to_owned());
-            }
+        if !tools.is_empty() {
+            blocks.extend(self.options.enforcement.words(model).map(str::to_owned));
         }
         blocks.extend(index.map(str::to_owned));
         blocks.push(self.place());
@@ -281,8 +286,9 @@ impl Prompt {
         let mut blocks: Vec<String> = notes.into_iter().chain(profile).collect();
         // To the day: anything finer would change the cached prefix all the time.
         let mut last = format!(
-            "Date at the start of this conversation: {}. Started with model {model} ({provider}).",
-            self.clock.now_local().format("%A, %-d %B %Y")
+            "Date at the start of this conversation: {}. {}",
+            self.clock.now_local().format("%A, %-d %B %Y"),
+            super::retold::began_with(model, provider)
         );
         if self.options.pass_session_id {
             let _ = write!(last, " Session: {session}.");

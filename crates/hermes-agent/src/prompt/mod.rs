@@ -6,9 +6,11 @@ mod compose;
 mod context_files;
 mod hints;
 mod references;
+mod retold;
 mod words;
 
 pub use compose::{Composed, Enforcement, Prompt, PromptOptions, Surroundings};
 pub use context_files::{ContextFile, project_files};
 pub use hints::Hints;
 pub use references::{Expanded, Reference, expand, parse_references};
+pub(crate) use retold::Retold;

@@ -51,6 +51,7 @@ impl Agent {
             effort: self.setup.options.effort,
         };
         request.session = Some(self.session.id.as_str().into());
+        request.retelling = Some(self.retelling());
         request
     }
 
@@ -103,7 +104,7 @@ impl Agent {
                 .observe(response.usage.map(|usage| usage.prompt()), prompt);
             if self.setup.spend.should_tell_unknown_price(&cost) {
                 self.events
-                    .notice(format!(
+                    .warn(format!(
                         "no price is known for {}: budgets in dollars cannot bind, only those in tokens",
                         self.setup.model.name()
                     ))

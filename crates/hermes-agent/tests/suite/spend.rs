@@ -150,12 +150,14 @@ async fn an_unknown_price_is_said_once_and_only_tokens_bind() {
     assert_eq!(agent.turn("b").await.reason, StopReason::Answered);
     let mut notices = 0;
     while let Ok(event) = events.try_recv() {
-        if let hermes_types::TurnEvent::Notice { text } = event {
+        if let hermes_types::TurnEvent::Warning { text } = event {
             assert!(text.contains("no price is known"), "{text}");
             notices += 1;
         }
     }
     assert_eq!(notices, 1);
+    let standing = stage.spend.nearest().await.unwrap().unwrap();
+    assert!(standing.contains("dollars do not bind"), "{standing}");
 }
 
 /// A subagent must not start the turn's count anew.

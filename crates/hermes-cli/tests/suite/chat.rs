@@ -337,6 +337,72 @@ fn a_daily_budget_binds_across_processes() {
 }
 
 #[test]
+fn a_budget_that_one_call_would_pass_says_what_the_call_needs() {
+    let stage = Stage::with("budget:\n  per_turn: {tokens: 10}\n");
+    let ran = stage.run(&["-z", "hi"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:#?}");
+    assert!(
+        ran.stderr
+            .contains("does not allow the next call, which needs about"),
+        "{ran:#?}"
+    );
+    assert!(ran.stderr.contains("0 of 10 tokens spent"), "{ran:#?}");
+    assert!(stage.server.requests().is_empty());
+}
+
+#[test]
+fn a_budget_that_makes_no_sense_is_refused_by_its_name() {
+    for (limit, named) in [
+        ("{usd: -1}", "`budget.per_turn.usd`"),
+        ("{usd: 0}", "`budget.per_turn.usd`"),
+        ("{usd: .nan}", "`budget.per_turn.usd`"),
+        ("{tokens: lots}", "`budget.per_turn.tokens`"),
+    ] {
+        let stage = Stage::with(&format!("budget:\n  per_turn: {limit}\n"));
+        let ran = stage.run(&["-z", "hi"]);
+        assert_ne!(ran.code, 0, "{ran:#?}");
+        assert!(ran.stderr.contains(named), "{ran:#?}");
+        assert!(stage.server.requests().is_empty());
+    }
+}
+
+#[test]
+fn a_budget_in_dollars_without_a_price_says_that_it_cannot_bind() {
+    let stage = Stage::with("budget:\n  per_day: {usd: 5}\n");
+    // A model far away, for which no price is known; the proxy plays it.
+    let config = stage
+        .scratch
+        .read("config.yaml")
+        .replace(&stage.server.url(), "http://models.invalid/v1");
+    stage.scratch.write("config.yaml", config);
+    stage.server.fallback(|_| Reply::text("ok"));
+    let proxy = stage.server.origin();
+    for (words, on) in [
+        (&["-z", "hi"][..], "stderr"),
+        (&["chat", "-Q", "-q", "hi"], "stderr"),
+        (&["chat", "-q", "hi"], "stdout"),
+    ] {
+        let output = stage
+            .scratch
+            .command(words)
+            .env("http_proxy", &proxy)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(match on {
+            "stderr" => &output.stderr,
+            _ => &output.stdout,
+        })
+        .into_owned();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(
+            told.matches("no price is known").count(),
+            1,
+            "{words:?}: {output:?}"
+        );
+    }
+}
+
+#[test]
 fn a_worktree_is_made_told_of_and_removed_when_nothing_would_be_lost() {
     let stage = Stage::new();
     let repository = stage.scratch.user_home().join("repo");

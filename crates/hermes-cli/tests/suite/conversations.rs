@@ -127,6 +127,30 @@ fn a_fallback_answers_where_the_model_is_refused_and_the_next_turn_asks_it_first
         (stage.server.requests().len(), other.requests().len()),
         (2, 1)
     );
+    // The stand-in knows who it is; the first model reads the same bytes as before.
+    let told = |request: &hermes_testkit::model::Recorded| {
+        request.messages()[0]["content"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let first: Vec<String> = stage.server.requests().iter().map(told).collect();
+    let stand_in = told(&other.requests()[0]);
+    assert_eq!(first[0], first[1]);
+    assert!(!first[0].contains("second (custom)"), "{}", first[0]);
+    assert!(stand_in.starts_with(&first[0]), "{stand_in}");
+    assert!(
+        stand_in.contains("You are model second (custom) now"),
+        "{stand_in}"
+    );
+    // Whoever resumes with another model is told too, in the same words every time.
+    stage.server.push(Reply::text("a"));
+    stage.server.push(Reply::text("b"));
+    stage.run(&["-c", "-m", "third", "-z", "who?"]);
+    stage.run(&["-c", "-m", "third", "-z", "who?"]);
+    let third: Vec<String> = stage.server.requests()[2..].iter().map(told).collect();
+    assert!(third[0].contains("You are model third (custom) now"));
+    assert_eq!(third[0], third[1]);
 
     // Empty answers are no answers: the other model is asked in the end.
     stage.server.fallback(|_| Reply::text(""));
@@ -314,7 +338,7 @@ fn processes_at_the_same_time_cannot_pass_a_daily_budget_together() {
     let answered = ran.iter().filter(|one| one.status.success()).count();
     let refused = ran
         .iter()
-        .filter(|one| one.stderr.contains("the budget for today is used up"))
+        .filter(|one| one.stderr.contains("the budget for today"))
         .count();
     assert_eq!(answered + refused, 6, "{ran:#?}");
     // 9,010 each: two fit, and a third may start before they are counted in full.

@@ -46,6 +46,7 @@ fn request() -> Request {
         picture,
     ];
     Request {
+        retelling: None,
         tools: Arc::from([ToolSpec {
             name: "read_file".to_owned(),
             description: "Reads.".to_owned(),
@@ -121,6 +122,7 @@ fn a_plain_chat_request_has_only_the_keys_that_are_needed() {
 
 fn limited(limits: RequestLimits) -> Request {
     Request {
+        retelling: None,
         limits,
         ..Request::new("s", vec![Arc::new(Message::user("u"))])
     }

@@ -235,7 +235,7 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
     if app.turn.is_none() {
         // Between turns nothing opens one by itself: it would never be closed.
         match event {
-            TurnEvent::Notice { text } => return app.remark(&text),
+            TurnEvent::Notice { text } | TurnEvent::Warning { text } => return app.remark(&text),
             TurnEvent::Compressed {
                 messages_before,
                 messages_after,
@@ -378,7 +378,7 @@ fn shown(turn: &mut TurnView, event: TurnEvent, now: Instant, how: Shown) -> Vec
             }
             lines
         }
-        TurnEvent::Notice { text } => {
+        TurnEvent::Notice { text } | TurnEvent::Warning { text } => {
             let mut lines = turn.close_text();
             let indent = [Span::styled("  ! ", theme.warning)];
             let rest = [Span::raw("    ")];

@@ -47,6 +47,9 @@ impl<'a> Screen<'a> {
 
     pub(super) fn event(&mut self, event: &TurnEvent) -> io::Result<()> {
         let How::Lines { verbose } = self.how else {
+            if let TurnEvent::Warning { text } = event {
+                self.out.warning(text);
+            }
             return Ok(());
         };
         match event {
@@ -73,7 +76,9 @@ impl<'a> Screen<'a> {
             TurnEvent::Reasoning { delta } if verbose => {
                 write!(self.out, "{delta}")?;
             }
-            TurnEvent::Notice { text } => writeln!(self.out, "  * {text}")?,
+            TurnEvent::Notice { text } | TurnEvent::Warning { text } => {
+                writeln!(self.out, "  * {text}")?;
+            }
             TurnEvent::Steered { text } => writeln!(self.out, "  * guidance: {text}")?,
             TurnEvent::Compressed {
                 messages_before,

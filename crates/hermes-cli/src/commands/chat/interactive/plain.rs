@@ -257,7 +257,9 @@ impl Table<'_> {
                         writeln!(self.out, "{diff}")?;
                     }
                 }
-                TurnEvent::Notice { text } => writeln!(self.out, "\n  * {text}")?,
+                TurnEvent::Notice { text } | TurnEvent::Warning { text } => {
+                    writeln!(self.out, "\n  * {text}")?;
+                }
                 TurnEvent::Steered { text } => writeln!(self.out, "\n  » {text}")?,
                 TurnEvent::Ask { ask } => {
                     if let Some(answer) = self.answer(&ask, chat).await? {
