@@ -97,12 +97,10 @@ impl History {
         self.entries.is_empty()
     }
 
-    /// How many answers the model has given.
-    pub(crate) fn answers(&self) -> u64 {
-        let answers = self
-            .messages()
-            .filter(|message| message.role == Role::Assistant);
-        answers.count() as u64
+    /// How many calls the model has made.
+    pub(crate) fn calls(&self) -> u64 {
+        let calls = self.messages().map(|message| message.tool_calls.len());
+        calls.sum::<usize>() as u64
     }
 
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {

@@ -60,6 +60,8 @@ variables! {
     SIGTERM_GRACE = "HERMES_SIGTERM_GRACE";
     /// File tools write nothing outside of this directory.
     WRITE_SAFE_ROOT = "HERMES_WRITE_SAFE_ROOT";
+    /// 1: a file tool does not warn that another agent wrote the file.
+    DISABLE_FILE_STATE_GUARD = "HERMES_DISABLE_FILE_STATE_GUARD";
     /// Seconds that git may take for a step of a checkpoint.
     CHECKPOINT_TIMEOUT = "HERMES_CHECKPOINT_TIMEOUT";
     /// Longest answer in tokens when `model.max_tokens` is not set.

@@ -58,7 +58,8 @@ pub struct ToolContext {
     /// Names the sandbox state (working directory, processes) of this agent.
     pub task: String,
     pub call_id: String,
-    /// Counts the answers of the conversation: calls of one answer have the same.
+    /// How many calls the conversation has seen, those of this answer included: calls
+    /// of one answer have the same number, and a call after a single one has the next.
     pub round: u64,
     /// Who reads the result.
     pub reader: Reader,

@@ -194,7 +194,7 @@ impl Agent {
                 .clone()
                 .unwrap_or_else(|| self.session.id.to_string()),
             call_id: call.id.clone(),
-            round: self.history.answers(),
+            round: self.history.calls(),
             reader: Reader::Model,
             cancel: self.control.cancel_token(),
             asker: Arc::clone(&self.asker),

@@ -201,6 +201,10 @@ fn file_policy(context: &Context, sandbox: &Sandbox) -> FilePolicy {
             .environment
             .get_non_empty(hermes_home::env::WRITE_SAFE_ROOT)
             .and_then(SandboxPath::absolute),
+        ignores_other_writers: context
+            .environment
+            .get(hermes_home::env::DISABLE_FILE_STATE_GUARD)
+            .is_some_and(|value| value == "1"),
         ..FilePolicy::default()
     };
     match sandbox.backend() {

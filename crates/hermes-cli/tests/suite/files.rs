@@ -398,3 +398,27 @@ fn a_script_sees_a_variable_only_when_a_skill_asked_for_it() {
         results[2]
     );
 }
+
+#[test]
+fn what_a_subagent_wrote_is_told_unless_nobody_wants_to_know() {
+    for (guard, told) in [("", true), ("1", false)] {
+        let stage = Stage::new();
+        let write =
+            |text: &str| Reply::tool_call("write_file", json!({"path": "a.txt", "content": text}));
+        stage
+            .says(Reply::tool_call(
+                "delegate_task",
+                json!({"goal": "write it"}),
+            ))
+            .says(write("by the subagent\n"))
+            .says(Reply::text("written"))
+            .says(write("by the parent\n"))
+            .says(Reply::text("done"));
+        let mut command = stage.command(&["-z", "go"]);
+        command.env("HERMES_DISABLE_FILE_STATE_GUARD", guard);
+        assert!(command.status().expect("the binary starts").success());
+        let result = stage.last_result();
+        assert!(result.contains("bytes_written"), "{result}");
+        assert_eq!(result.contains("another agent wrote"), told, "{result}");
+    }
+}

@@ -19,6 +19,7 @@ mod kills;
 mod knowledge;
 mod layers;
 mod logs;
+mod odd_files;
 mod podman;
 mod profile;
 mod reference;

@@ -7,6 +7,7 @@ use hermes_testkit::ssh::SshServer;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::odd_files;
 use super::stage::{Stage, assert_kept_in_a_file};
 use super::support::{Ran, ran};
 
@@ -79,6 +80,19 @@ fn commands_run_over_there_with_files_of_the_home() {
     world.configure("  ssh_sync_back: false\n");
     world.says("echo three > ~/.hermes/skills/a/new");
     assert_eq!(world.stage.scratch.read("skills/a/new"), "two\n");
+}
+
+#[test]
+fn odd_files_of_the_host() {
+    let world = World::new("");
+    let root = world.server.path("odd");
+    for (tool, arguments) in odd_files::calls(root.to_str().expect("UTF-8")) {
+        world.stage.says(Reply::tool_call(tool, arguments));
+    }
+    world.stage.says(Reply::text("done"));
+    let ran = world.run(&["-z", "go"]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    odd_files::check(&world.stage.results());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use hermes_testkit::model::Reply;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use crate::suite::odd_files;
 use crate::suite::stage::{Stage, assert_kept_in_a_file};
 
 struct World {
@@ -87,6 +88,97 @@ fn docker_scripts_and_files_live_in_the_container() {
     assert!(results[7].contains("\\n0"), "{}", results[7]);
     assert!(results[8].contains("nothing reads"), "{}", results[8]);
     assert!(!world.stage.scratch.user_home().join("a.txt").exists());
+}
+
+#[test]
+fn docker_odd_files_of_the_container() {
+    let closed = tempfile::tempdir().unwrap();
+    let closed = closed.path().canonicalize().unwrap();
+    std::fs::write(closed.join("file.txt"), "old\n").unwrap();
+    let lines = format!("  docker_volumes: [\"{}:/closed:ro\"]\n", closed.display());
+    let Some(world) = world(BASH, &lines) else {
+        return;
+    };
+    let mut calls = odd_files::calls("/tmp/odd");
+    let odd = calls.len();
+    let edit = json!({"mode": "replace", "path": "/closed/file.txt", "old_string": "old", "new_string": "b"});
+    calls.extend([
+        (
+            "write_file",
+            json!({"path": "/closed/new.txt", "content": "x"}),
+        ),
+        ("patch", edit),
+    ]);
+    let results = world.results(&calls);
+    odd_files::check(&results);
+    for refused in &results[odd..] {
+        assert!(refused.contains("ead-only"), "{refused}");
+    }
+    assert_eq!(
+        std::fs::read_to_string(closed.join("file.txt")).unwrap(),
+        "old\n"
+    );
+    assert_eq!(std::fs::read_dir(&closed).unwrap().count(), 1);
+}
+
+/// `rg` and its libraries from this machine, as volumes.
+fn ripgrep() -> String {
+    let listed = std::process::Command::new("ldd")
+        .arg("/usr/bin/rg")
+        .output()
+        .expect("ldd");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let libraries = listed
+        .lines()
+        .filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
+    let volumes: Vec<String> = std::iter::once("/usr/bin/rg")
+        .chain(libraries)
+        .map(|path| format!("\"{path}:{path}:ro\""))
+        .collect();
+    format!("  docker_volumes: [{}]\n", volumes.join(", "))
+}
+
+#[test]
+fn docker_searches_agree_with_and_without_ripgrep_and_with_this_machine() {
+    let Some(plain) = world(BASH, "") else { return };
+    let Some(with_rg) = world(BASH, &ripgrep()) else {
+        return;
+    };
+    let tree = "mkdir -p /tmp/t/deep/out /tmp/t/.git && cd /tmp/t && printf '/deep/out/\\n*.log\\n!keep.log\\n' > .gitignore && for f in a.rs a.log keep.log deep/b.rs deep/out/c.rs .hidden.rs; do printf 'Item 17\\nother\\n' > $f; done; touch -d '2020-01-01 00:00:00' a.rs; command -v rg; true";
+    let searches = [
+        json!({"pattern": r"Item\s\d+", "context": 1}),
+        json!({"pattern": "(?i)item", "file_glob": "*.{rs,log}", "output_mode": "count"}),
+        json!({"pattern": "17", "file_glob": "deep/*", "output_mode": "files_only"}),
+        json!({"pattern": ".rs", "target": "files"}),
+        json!({"pattern": "*.log", "target": "files"}),
+    ];
+    let mut calls = vec![("terminal", json!({"command": tree}))];
+    calls.extend(searches.map(|search| ("search_files", search)));
+    let without = plain.results(&calls);
+    let with = with_rg.results(&calls);
+    assert!(with[0].contains("/usr/bin/rg"), "{}", with[0]);
+    assert!(!without[0].contains("/rg"), "{}", without[0]);
+    assert_eq!(without[1..], with[1..]);
+    // The same tree in a directory that this machine reaches: the engine within.
+    let shared = tempfile::tempdir().unwrap();
+    let shared = shared.path().canonicalize().unwrap();
+    let Some(reached) = world(
+        BASH,
+        &format!(
+            "  docker_volumes: [\"{}:/tmp/t\"]\napprovals: {{mode: off}}\n",
+            shared.display()
+        ),
+    ) else {
+        return;
+    };
+    let embedded = reached.results(&calls);
+    assert_eq!(without[1..], embedded[1..]);
+    assert!(without[1].contains("\"total_count\":3"), "{}", without[1]);
+    assert!(
+        without[4].contains("a.rs") && !without[4].contains("c.rs"),
+        "{}",
+        without[4]
+    );
 }
 
 #[test]

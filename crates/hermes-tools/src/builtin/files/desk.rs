@@ -22,6 +22,8 @@ pub struct FileDesk {
     pub(super) policy: Arc<FilePolicy>,
     pub(super) limits: FileLimits,
     seen: Mutex<HashMap<Known, Seen>>,
+    /// Who wrote a file last, and what it was then.
+    writes: Mutex<HashMap<SandboxPath, (SessionId, Version)>>,
     writers: Mutex<HashMap<SandboxPath, Arc<Semaphore>>>,
 }
 
@@ -34,13 +36,22 @@ type Known = (SessionId, SandboxPath);
 pub(super) struct Seen {
     pub(super) version: Option<Version>,
     pub(super) whole: bool,
-    /// The last range that was read, and how often in a row.
+    /// The last range that was read.
     pub(super) range: Option<(usize, usize)>,
+    /// How often in a row it was shown, and how often that was refused since.
+    pub(super) shown: u32,
     pub(super) repeats: u32,
     /// When that was.
     pub(super) round: u64,
     pub(super) failed_edits: u32,
     order: u64,
+}
+
+impl Seen {
+    /// Whether a call of this number comes next, with nothing in between.
+    pub(super) fn is_followed_by(&self, round: u64) -> bool {
+        round <= self.round + 1
+    }
 }
 
 /// Tells two states of a file apart.
@@ -77,6 +88,7 @@ impl FileDesk {
             policy,
             limits,
             seen: Mutex::default(),
+            writes: Mutex::default(),
             writers: Mutex::default(),
         }
     }
@@ -159,26 +171,48 @@ impl FileDesk {
     pub(super) fn staleness(&self, located: &Located) -> Option<String> {
         let known = self.recall(located);
         let stat = located.stat.as_ref()?;
-        match known.version {
-            Some(version) if version != Version::from(stat) => Some(
+        let by_another =
+            !self.policy.ignores_other_writers && self.written_by_another(located, &known);
+        let warning = match known.version {
+            Some(version) if version != Version::from(stat) && by_another => {
+                "another agent wrote this file after you read it; read it again before you trust your picture of it"
+            }
+            Some(version) if version != Version::from(stat) => {
                 "the file changed since you read it; your picture of it may be out of date"
-                    .to_owned(),
-            ),
-            Some(_) if !known.whole => Some("you have read only a part of this file".to_owned()),
-            _ => None,
-        }
+            }
+            Some(_) if !known.whole => "you have read only a part of this file",
+            None if by_another => {
+                "another agent wrote this file and you have not read it; read it first"
+            }
+            _ => return None,
+        };
+        Some(warning.to_owned())
+    }
+
+    /// Somebody else's write is the last that we know of, and newer than our picture.
+    fn written_by_another(&self, located: &Located, known: &Seen) -> bool {
+        let writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+        writes.get(&located.real).is_some_and(|(who, version)| {
+            *who != located.session && known.version != Some(*version)
+        })
     }
 
     /// Notes the state after a write of our own.
     pub(super) async fn wrote(&self, located: &Located) {
         if let Ok(Some(stat)) = located.files.stat(&located.path).await {
+            let version = Version::from(&stat);
             self.remember(located, |seen| {
                 *seen = Seen {
-                    version: Some(Version::from(&stat)),
+                    version: Some(version),
                     whole: true,
                     ..Seen::default()
                 };
             });
+            let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+            if writes.len() > REMEMBERED {
+                writes.clear();
+            }
+            writes.insert(located.real.clone(), (located.session.clone(), version));
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct FilePolicy {
     pub mirror: Option<SandboxPath>,
     /// `HERMES_WRITE_SAFE_ROOT`: nothing outside of it is written.
     pub safe_root: Option<SandboxPath>,
+    /// `HERMES_DISABLE_FILE_STATE_GUARD`: what other agents wrote is not told.
+    pub ignores_other_writers: bool,
 }
 
 const HOME_FILES: &[&str] = &[

@@ -25,6 +25,9 @@ const PICTURES: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff", "ico",
 ];
 
+/// How often in a row a piece of a file that changes is shown.
+const MOST_SHOWN: u32 = 3;
+
 /// Files above this size are better read in small pieces.
 const LARGE: u64 = 512_000;
 
@@ -40,7 +43,12 @@ impl ReadFileTool {
     async fn read(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let path = required(arguments, "path").map_err(error)?;
         let located = self.desk.locate(context, path).await.map_err(error)?;
-        if let Some(reason) = self.desk.policy.refuses_read(&located.real) {
+        // By the name that was given, too: where `/dev/stdin` leads is anybody's guess.
+        let policy = &self.desk.policy;
+        if let Some(reason) = policy
+            .refuses_read(&located.real)
+            .or_else(|| policy.refuses_read(&located.path))
+        {
             return Err(error(reason));
         }
         if located.stat.is_none() {
@@ -83,9 +91,17 @@ impl ReadFileTool {
             return Ok(Value::Object(page));
         }
         let whole = page.get("truncated") == Some(&json!(false)) && offset == 1;
+        let mut warnings: Vec<String> = located.warning.clone().into_iter().collect();
         self.desk.remember(&located, |seen| {
-            let same = seen.range == Some((offset, limit)) && seen.version == Some(version);
-            seen.repeats = if same { seen.repeats + 1 } else { 0 };
+            let again = seen.range == Some((offset, limit)) && seen.is_followed_by(context.round);
+            seen.shown = if again { seen.shown + 1 } else { 1 };
+            if seen.shown == MOST_SHOWN {
+                warnings.push(
+                    "you have read this part three times in a row; a fourth time is refused"
+                        .to_owned(),
+                );
+            }
+            seen.repeats = 0;
             seen.whole = whole || (seen.whole && seen.version == Some(version));
             seen.version = Some(version);
             seen.range = Some((offset, limit));
@@ -95,11 +111,11 @@ impl ReadFileTool {
             let hint = "a large file: ask for fewer lines at a time, or find the place with search_files first";
             page.insert("_hint".into(), json!(hint));
         }
-        let warnings = located.warning.clone().into_iter().collect();
         Ok(with_warnings(page, warnings))
     }
 
-    /// The same piece of an unchanged file is not sent twice.
+    /// The same piece of an unchanged file is not sent twice, and one that changes all
+    /// the time not four times in a row.
     fn repeated(
         &self,
         located: &Located,
@@ -108,11 +124,20 @@ impl ReadFileTool {
     ) -> Option<Result<Value, Value>> {
         let seen = self.desk.recall(located);
         let version = located.stat.as_ref().map(Version::from);
+        // With something else in between, asking again may be an honest question.
+        let in_a_row = seen.is_followed_by(round);
+        if seen.range == Some(range) && seen.version != version && in_a_row {
+            self.desk.remember(located, |seen| seen.round = round);
+            return (seen.shown >= MOST_SHOWN).then(|| {
+                Err(json!({
+                    "error": format!("BLOCKED: you have read this part of {} {} times in a row; do something else, or wait for a change in the terminal", located.path, seen.shown),
+                    "path": located.path.as_str(), "already_read": true,
+                }))
+            });
+        }
         if seen.range != Some(range) || seen.version != version {
             return None;
         }
-        // With something else in between, asking again may be an honest question.
-        let in_a_row = round <= seen.round + 1;
         let repeats = if in_a_row { seen.repeats } else { 0 };
         self.desk.remember(located, |seen| {
             seen.repeats = repeats + 1;

@@ -84,11 +84,12 @@ impl Workspace for SandboxWorkspace {
                 .launch(launch)
                 .await
                 .map_err(|error| error.to_string())?;
-            let mut output = Vec::new();
+            let (mut output, mut cut) = (Vec::new(), false);
             let collect = async {
                 while let Some(chunk) = running.output.recv().await {
                     let room = MAX_OUTPUT.saturating_sub(output.len());
                     output.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                    cut |= chunk.len() > room;
                 }
                 running.exit.await
             };
@@ -105,7 +106,11 @@ impl Workspace for SandboxWorkspace {
                     124
                 }
             };
-            Ok(ScriptOutput { exit_code, output })
+            Ok(ScriptOutput {
+                exit_code,
+                output,
+                cut,
+            })
         })
     }
 }

@@ -8,24 +8,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::search::{ContentHits, ContentQuery, LineHit, search_content, search_names};
+use hermes_sandbox::search::{
+    ContentHits, ContentQuery, LineHit, LinePattern, NameGlob, ere, search_content, search_names,
+};
 use hermes_sandbox::{FileKind, SandboxPath};
 use hermes_types::{SessionId, ToolOutput, ToolSpec, head_edge};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, with_warnings};
 use super::read::{error, output, similar_files};
-use super::search_script::{self as script, Start};
+use super::search_script::{self as script, Start, Step};
 use crate::builtin::arguments::{number, required, text};
 use crate::tool::{Reader, Tool, ToolContext};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_LINE: usize = 500;
+/// The exit code of a script that was stopped.
+const TIMED_OUT: i32 = 124;
 
 pub struct SearchFilesTool {
     desk: Arc<FileDesk>,
-    /// The last search of a conversation and how often it came in a row.
-    last: Mutex<Option<(SessionId, Search, u32)>>,
+    last: Mutex<Option<Last>>,
+}
+
+/// The last search of a conversation, when that was, and how often it came in a row.
+struct Last {
+    session: SessionId,
+    search: Search,
+    round: u64,
+    times: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +69,7 @@ impl SearchFilesTool {
     async fn search(&self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, Value> {
         let search = Search::from(arguments)?;
         let repeats = match context.reader {
-            Reader::Model => self.count(&context.session, &search),
+            Reader::Model => self.count(context, &search),
             // A loop may well ask the same thing again.
             Reader::Script => 1,
         };
@@ -80,10 +91,11 @@ impl SearchFilesTool {
             }
             return Err(result);
         }
-        let found = match self.desk.workspace.mounts().to_host(&located.real) {
+        let (found, note) = match self.desk.workspace.mounts().to_host(&located.real) {
             Some(host) => {
-                self.embedded(&search, host.as_path(), &located.real, context)
-                    .await?
+                let host = host.as_path();
+                let found = self.embedded(&search, host, &located.real, context).await?;
+                (found, None)
             }
             None => {
                 let is_directory = located
@@ -101,17 +113,28 @@ impl SearchFilesTool {
         if repeats == 3 {
             warnings.push("you have made this search three times in a row".to_owned());
         }
-        Ok(self.present(&search, found, warnings))
+        warnings.extend(note.map(str::to_owned));
+        Ok(self.present(&search, found, warnings, note.is_some()))
     }
 
-    fn count(&self, session: &SessionId, search: &Search) -> u32 {
+    fn count(&self, context: &ToolContext, search: &Search) -> u32 {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let repeats = match last.as_ref() {
-            Some((who, what, times)) if who == session && what == search => times + 1,
+        let again = last.as_ref().is_some_and(|last| {
+            last.session == context.session
+                && last.search == *search
+                && context.round <= last.round + 1
+        });
+        let times = match &*last {
+            Some(last) if again => last.times + 1,
             _ => 1,
         };
-        *last = Some((session.clone(), search.clone(), repeats));
-        repeats
+        *last = Some(Last {
+            session: context.session.clone(),
+            search: search.clone(),
+            round: context.round,
+            times,
+        });
+        times
     }
 
     async fn embedded(
@@ -145,35 +168,94 @@ impl SearchFilesTool {
         Ok(found.renamed(host, seen_as))
     }
 
-    async fn in_sandbox(&self, search: &Search, start: &Start<'_>) -> Result<Found, Value> {
-        let script = if search.names {
-            script::names(start, &search.pattern)
-        } else {
-            let wanted = script::Content {
-                pattern: &search.pattern,
-                glob: search.glob.as_deref(),
-                context: search.context,
-            };
-            script::content(start, &wanted)
+    /// With what is to be warned about.
+    async fn in_sandbox(
+        &self,
+        search: &Search,
+        start: &Start<'_>,
+    ) -> Result<(Found, Option<&'static str>), Value> {
+        let failed = |e: hermes_sandbox::search::SearchError| error(format!("Search failed: {e}"));
+        let glob = match (search.names, &search.glob) {
+            (true, _) => Some(NameGlob::of_names(&search.pattern).map_err(failed)?),
+            (false, Some(glob)) => Some(NameGlob::new(glob).map_err(failed)?),
+            (false, None) => None,
         };
-        let done = self
-            .desk
-            .workspace
+        let pattern = match search.names {
+            true => None,
+            false => Some(LinePattern::new(&search.pattern).map_err(failed)?),
+        };
+        let write = |step: Step<'_>| match (search.names, &glob) {
+            (true, Some(glob)) => script::names(start, glob, step),
+            _ => {
+                let wanted = script::Content {
+                    pattern: &search.pattern,
+                    glob: glob.as_ref(),
+                    context: search.context,
+                };
+                script::content(start, &wanted, step)
+            }
+        };
+        let (mut text, mut note) = self.run(write(Step::First)).await?;
+        let mut survey = script::read_survey(start, &text);
+        if let Some(survey) = &mut survey {
+            let pruned = survey.rules.topmost(&survey.directories);
+            (text, note) = self.run(write(Step::Without(&pruned))).await?;
+        }
+        let root = Path::new(start.path.as_str());
+        let mut wanted = |path: &Path| {
+            glob.as_ref().is_none_or(|glob| glob.matches(path, root))
+                && !survey.as_mut().is_some_and(|s| s.rules.ignores_file(path))
+        };
+        let found = match pattern {
+            None => {
+                let mut paths = script::read_names(start, &text);
+                paths.retain(|path| wanted(path));
+                Found::Names(paths)
+            }
+            Some(pattern) => {
+                let mut lines = script::read_content(start, &text);
+                lines.retain(|hit| wanted(&hit.path));
+                if !ere(&search.pattern).exact {
+                    script::look_again(&mut lines, &pattern, search.context);
+                }
+                Found::Content(script::counted(lines))
+            }
+        };
+        Ok((found, note))
+    }
+
+    /// What a script of ours printed, and whether that is all.
+    async fn run(&self, script: String) -> Result<(String, Option<&'static str>), Value> {
+        let workspace = &self.desk.workspace;
+        let done = workspace
             .run_script(script, PATIENCE)
             .await
             .map_err(error)?;
         let text = String::from_utf8_lossy(&done.output).into_owned();
+        let note = match done.exit_code {
+            TIMED_OUT => Some("the search was stopped after 60 s; there may be more"),
+            _ if done.cut => Some("there are too many results to count; there are more"),
+            _ => None,
+        };
         // 1 means that nothing was found; other codes may still come with hits.
         if done.exit_code > 1 && !text.contains('\0') {
-            return Err(error(format!("Search failed: {}", text.trim())));
+            return Err(error(match done.exit_code {
+                TIMED_OUT => "Search failed: nothing was found in 60 s; search a smaller directory"
+                    .to_owned(),
+                _ => format!("Search failed: {}", text.trim()),
+            }));
         }
-        Ok(match search.names {
-            true => Found::Names(script::read_names(start, &text)),
-            false => Found::Content(script::read_content(start, &text)),
-        })
+        Ok((text, note))
     }
 
-    fn present(&self, search: &Search, found: Found, warnings: Vec<String>) -> ToolOutput {
+    /// `cut`: there is more than was found.
+    fn present(
+        &self,
+        search: &Search,
+        found: Found,
+        warnings: Vec<String>,
+        cut: bool,
+    ) -> ToolOutput {
         let mut result = Map::new();
         let page = |all: usize| {
             (
@@ -181,6 +263,7 @@ impl SearchFilesTool {
                 (search.offset + search.limit).min(all),
             )
         };
+        let mut cut = cut;
         let (total, end) = match found {
             Found::Names(paths) => {
                 let (start, end) = page(paths.len());
@@ -195,6 +278,8 @@ impl SearchFilesTool {
             Found::Content(hits) => match search.mode {
                 Mode::Content => {
                     let (start, end) = page(hits.lines.len());
+                    // Very many are counted, not kept.
+                    cut |= hits.total > hits.lines.iter().filter(|hit| hit.is_match).count();
                     let shown: Vec<Value> = hits.lines[start..end].iter().map(line_json).collect();
                     result.insert("total_count".into(), json!(hits.total));
                     result.insert("matches".into(), json!(shown));
@@ -223,7 +308,7 @@ impl SearchFilesTool {
             },
         };
         let truncated = end < total;
-        result.insert("truncated".into(), json!(truncated));
+        result.insert("truncated".into(), json!(truncated || cut));
         let mut output = ToolOutput::json(&with_warnings(result, warnings));
         if truncated {
             output.text.push_str(&format!(

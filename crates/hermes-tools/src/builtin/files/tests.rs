@@ -64,6 +64,7 @@ impl Workspace for Folder {
             Ok(ScriptOutput {
                 exit_code: done.exit.shell_code(),
                 output,
+                cut: false,
             })
         })
     }
@@ -136,11 +137,16 @@ impl Bench {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.call_as("s", 1, tool, arguments).await
+    }
+
+    /// As one agent's call of this number.
+    async fn call_as(&self, who: &str, round: u64, tool: &str, arguments: Value) -> Value {
         let context = ToolContext {
-            session: SessionId::new("s"),
+            session: SessionId::new(who),
             task: "default".into(),
             call_id: "c".into(),
-            round: 1,
+            round,
             reader: crate::tool::Reader::Model,
             cancel: CancellationToken::new(),
             asker: Arc::new(Unattended),
@@ -197,6 +203,110 @@ async fn an_unchanged_piece_is_not_sent_twice() {
     assert!(failure(&read().await).starts_with("BLOCKED"));
     bench.put("a.txt", "changed\n");
     assert_eq!(read().await["content"], "1|changed");
+}
+
+#[tokio::test]
+async fn a_piece_that_changes_all_the_time_is_refused_the_fourth_time_in_a_row() {
+    let bench = Bench::new(true);
+    let mut text = String::from("one\n");
+    let mut read = async |round: u64| {
+        text.push_str("more\n");
+        bench.put("a.txt", &text);
+        bench
+            .call_as("s", round, "read_file", json!({"path": "a.txt"}))
+            .await
+    };
+    assert_eq!(read(1).await["_warning"], Value::Null);
+    assert_eq!(read(2).await["_warning"], Value::Null);
+    let third = read(3).await;
+    assert!(
+        third["_warning"].as_str().unwrap().contains("three times"),
+        "{third}"
+    );
+    assert!(third["content"].is_string());
+    assert!(failure(&read(4).await).starts_with("BLOCKED"));
+    assert!(failure(&read(5).await).starts_with("BLOCKED"));
+    // Another call came in between.
+    assert!(read(7).await["content"].is_string());
+    for round in [9, 11, 13, 15] {
+        assert_eq!(read(round).await["_warning"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_search_is_refused_the_fourth_time_in_a_row() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "x\n");
+    let search = async |round: u64| {
+        bench
+            .call_as("s", round, "search_files", json!({"pattern": "x"}))
+            .await
+    };
+    for round in [1, 2] {
+        assert_eq!(search(round).await["_warning"], Value::Null);
+    }
+    assert!(search(3).await["_warning"].is_string());
+    assert!(failure(&search(4).await).starts_with("BLOCKED"));
+    assert_eq!(search(6).await["total_count"], 1);
+}
+
+#[tokio::test]
+async fn what_another_agent_wrote_is_told() {
+    let bench = Bench::new(true);
+    bench.put("a.txt", "one\n");
+    let read = async |who: &str| {
+        bench
+            .call_as(who, 1, "read_file", json!({"path": "a.txt"}))
+            .await
+    };
+    let write = async |who: &str, text: &str| {
+        let arguments = json!({"path": "a.txt", "content": text});
+        let done = bench.call_as(who, 2, "write_file", arguments).await;
+        done["_warning"].as_str().unwrap_or_default().to_owned()
+    };
+    read("first").await;
+    assert_eq!(write("second", "by the second\n").await, "");
+    assert!(
+        write("first", "one more\n")
+            .await
+            .contains("another agent wrote this file after")
+    );
+    assert!(
+        write("third", "by the third\n")
+            .await
+            .contains("you have not read it")
+    );
+    assert_eq!(write("third", "again\n").await, "");
+    bench.put("a.txt", "by somebody else altogether\n");
+    assert!(
+        write("third", "x\n")
+            .await
+            .contains("changed since you read it")
+    );
+}
+
+#[tokio::test]
+async fn only_new_errors_of_a_checker_are_told() {
+    let bench = Bench::new(true);
+    for (name, bad, other) in [
+        ("a.py", "def f(:\n", "x = (\n"),
+        ("a.toml", "a = \n", "b = [\n"),
+        ("a.sh", "if true\n", "fi\n"),
+    ] {
+        let write = async |text: &str| {
+            let arguments = json!({"path": name, "content": text});
+            bench.call("write_file", arguments).await["lint"].clone()
+        };
+        let first = write(bad).await;
+        assert_eq!(first["status"], "error", "{name}: {first}");
+        let same = write(bad).await;
+        assert_eq!(same["status"], "ok", "{name}: {same}");
+        assert!(same["message"].as_str().unwrap().contains("nothing new"));
+        let new = write(other).await;
+        assert_eq!(new["status"], "error", "{name}: {new}");
+        assert_ne!(new["output"], first["output"]);
+        assert_eq!(write("").await["status"], "ok", "{name}");
+    }
 }
 
 #[tokio::test]
@@ -428,7 +538,7 @@ async fn searches_agree(bench: &Bench) {
     let listed = names["files"].as_array().unwrap();
     assert_eq!(listed.len(), 3, "{names}");
     assert_eq!(listed[2], at("a.rs"), "newest first: {names}");
-    let part = search(json!({"pattern": "li", "target": "files"})).await;
+    let part = search(json!({"pattern": "ne.md", "target": "files"})).await;
     assert_eq!(part["files"], json!([at("li\nne.md")]));
     let none = search(json!({"pattern": "zzz"})).await;
     assert_eq!(none["total_count"], 0, "{none}");
@@ -436,6 +546,78 @@ async fn searches_agree(bench: &Bench) {
     assert!(failure(&broken).starts_with("Search failed"), "{broken}");
     let missing = search(json!({"pattern": "a", "path": "nowhere"})).await;
     assert!(failure(&missing).starts_with("Path not found"));
+    ignored_files_are_skipped(bench).await;
+}
+
+async fn ignored_files_are_skipped(bench: &Bench) {
+    bench.put("repo/.git/info/exclude", "private.rs\n");
+    bench.put(
+        "repo/.gitignore",
+        "/target/\n*.log\n!keep.log\n!.hidden.rs\n",
+    );
+    bench.put("repo/deep/.ignore", "gen*\n");
+    for name in [
+        "target/out.rs",
+        "a.log",
+        "keep.log",
+        "private.rs",
+        ".hidden.rs",
+        "deep/target/mine.rs",
+        "deep/gen*[x]/made.rs",
+        "deep/code.rs",
+    ] {
+        bench.put(&format!("repo/{name}"), "Item 17 é\nother\n");
+    }
+    let root = bench.path("repo");
+    let kept = |names: &[&str]| -> Vec<String> {
+        let path = |name: &&str| root.join(name).to_str().unwrap().to_owned();
+        names.iter().map(path).collect()
+    };
+    let search = |arguments: Value| bench.call("search_files", arguments);
+    let all = kept(&["deep/code.rs", "deep/target/mine.rs", "keep.log"]);
+    for pattern in [
+        r"item\s+\d{2}?|Item \d+",
+        r"(?i)\bITEM\b",
+        r"[I-J]tem[^\]\w]",
+        r"\p{Lu}\w+ \x31",
+        "^Item .*?é$",
+    ] {
+        let found =
+            search(json!({"pattern": pattern, "path": "repo", "output_mode": "files_only"}));
+        assert_eq!(found.await["files"], json!(all), "{pattern}");
+    }
+    let around = search(json!({"pattern": r"\p{Lu}tem", "path": "repo", "context": 1})).await;
+    assert_eq!(around["total_count"], 3, "{around}");
+    assert_eq!(around["matches"].as_array().unwrap().len(), 6, "{around}");
+    for (glob, expected) in [
+        ("*.{rs,md}", &all[..2]),
+        ("deep/*.rs", &all[..1]),
+        ("[k]*.log", &all[2..]),
+        ("*.log", &all[2..]),
+    ] {
+        let found = search(
+            json!({"pattern": "17", "path": "repo", "file_glob": glob, "output_mode": "files_only"}),
+        );
+        assert_eq!(found.await["files"], json!(expected), "{glob}");
+    }
+    let names = search(json!({"pattern": "*.{rs,log}", "target": "files", "path": "repo"})).await;
+    let mut found: Vec<&str> = Vec::new();
+    found.extend(
+        names["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str),
+    );
+    found.sort_unstable();
+    assert_eq!(found, all, "{names}");
+    // From within an ignored directory, and from one below the rules.
+    let inside = search(json!({"pattern": "17", "path": "repo/target"})).await;
+    assert_eq!(inside["total_count"], 1, "{inside}");
+    let below = search(json!({"pattern": "17", "path": "repo/deep"})).await;
+    assert_eq!(below["total_count"], 2, "{below}");
+    let broken = search(json!({"pattern": "a\nb"})).await;
+    assert!(failure(&broken).starts_with("Search failed"), "{broken}");
 }
 
 #[tokio::test]

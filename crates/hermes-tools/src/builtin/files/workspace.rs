@@ -32,4 +32,6 @@ pub struct ScriptOutput {
     pub exit_code: i32,
     /// Standard output and error, merged; at most a few megabytes.
     pub output: Vec<u8>,
+    /// There was more.
+    pub cut: bool,
 }

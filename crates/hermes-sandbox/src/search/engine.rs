@@ -1,28 +1,19 @@
 //! Searching files that this machine can reach: ripgrep's engine within the
-//! process, so that there is nothing to install and nothing to spawn. Skips
-//! hidden and ignored files, as ripgrep does.
+//! process, so that there is nothing to install and nothing to spawn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
-use globset::{Glob, GlobMatcher};
-use grep_matcher::Matcher as _;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use ignore::{WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::pattern::{LinePattern, NameGlob, SearchError};
 
 /// More lines than this are counted, not kept.
 const MAX_KEPT: usize = 20_000;
-
-#[derive(Debug, thiserror::Error)]
-pub enum SearchError {
-    #[error("{0}")]
-    Pattern(String),
-    #[error("{0}")]
-    Glob(String),
-}
 
 #[derive(Clone, Debug)]
 pub struct ContentQuery {
@@ -57,22 +48,12 @@ pub fn search_content(
     query: &ContentQuery,
     cancelled: &AtomicBool,
 ) -> Result<ContentHits, SearchError> {
-    let matcher = RegexMatcherBuilder::new()
-        .line_terminator(Some(b'\n'))
-        .build(&query.pattern)
-        .or_else(|_| {
-            RegexMatcherBuilder::new()
-                .multi_line(true)
-                .build(&query.pattern)
-        })
-        .map_err(|error| SearchError::Pattern(error.to_string()))?;
-    // A broken pattern shows before any file is opened.
-    let _ = matcher.is_match(b"");
-    let glob = query.file_glob.as_deref().map(name_glob).transpose()?;
+    let LinePattern(matcher) = LinePattern::new(&query.pattern)?;
+    let glob = query.file_glob.as_deref().map(NameGlob::new).transpose()?;
     let found = Mutex::new(ContentHits::default());
     let kept = AtomicUsize::new(0);
     walk(root, cancelled, |path, _| {
-        if glob.as_ref().is_some_and(|glob| !matches_name(glob, path)) {
+        if glob.as_ref().is_some_and(|glob| !glob.matches(path, root)) {
             return;
         }
         let hits = search_file(path, &matcher, query.context, &kept);
@@ -98,15 +79,10 @@ pub fn search_names(
     pattern: &str,
     cancelled: &AtomicBool,
 ) -> Result<Vec<PathBuf>, SearchError> {
-    let has_wildcard = pattern.contains(['*', '?', '[', '{']);
-    let glob = name_glob(&if has_wildcard {
-        pattern.to_owned()
-    } else {
-        format!("*{pattern}*")
-    })?;
+    let glob = NameGlob::of_names(pattern)?;
     let found = Mutex::new(Vec::new());
     walk(root, cancelled, |path, modified| {
-        if matches_name(&glob, path)
+        if glob.matches(path, root)
             && let Ok(mut found) = found.lock()
         {
             found.push((modified(), path.to_owned()));
@@ -128,6 +104,9 @@ fn walk(
         .min(8);
     WalkBuilder::new(root)
         .threads(threads)
+        .add_custom_ignore_filename(".rgignore")
+        .git_global(false)
+        .filter_entry(is_shown)
         .build_parallel()
         .run(|| {
             Box::new(move |entry| {
@@ -152,18 +131,10 @@ fn walk(
         });
 }
 
-fn name_glob(pattern: &str) -> Result<GlobMatcher, SearchError> {
-    Glob::new(pattern)
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| SearchError::Glob(error.to_string()))
-}
-
-/// A glob with a slash speaks of the path, one without of the name.
-fn matches_name(glob: &GlobMatcher, path: &Path) -> bool {
-    if glob.glob().glob().contains('/') {
-        return glob.is_match(path);
-    }
-    path.file_name().is_some_and(|name| glob.is_match(name))
+/// Where a rule file says that a hidden one is wanted, ripgrep would show it; others
+/// that search for us could not.
+fn is_shown(entry: &DirEntry) -> bool {
+    entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 #[derive(Default)]
@@ -308,7 +279,7 @@ mod tests {
         let found = search_names(root.path(), "*.rs", &AtomicBool::new(false)).unwrap();
         assert_eq!(found, [root.path().join("src/b.rs")]);
         assert_eq!(
-            search_names(root.path(), "b.", &AtomicBool::new(false))
+            search_names(root.path(), ".rs", &AtomicBool::new(false))
                 .unwrap()
                 .len(),
             1
