@@ -81,6 +81,7 @@ impl Attempt {
         let mut form = self.inner.endpoint.form.clone();
         form.mend = union(form.mend, union(shared, self.mend));
         form.no_output_cap |= form.mend.no_output_cap;
+        form.window_cap = u32::try_from(self.inner.window().saturating_sub(1)).ok();
         form
     }
 

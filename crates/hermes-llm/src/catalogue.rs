@@ -1,10 +1,13 @@
-//! The providers, as one data file that is read when somebody asks.
+//! The providers, as one data file that is read when somebody asks. Whatever a
+//! vendor wants done differently is a field of its row; nothing else in this crate
+//! asks for a provider by its id, except where a name means a different protocol.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::wire::{ApiMode, Echo, ReasoningStyle, SchemaDialect, SessionHint};
+use crate::wire::{ApiMode, CacheLayout, Echo, ReasoningStyle, SchemaDialect, SessionHint};
 
 /// How one proves who one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -32,15 +35,6 @@ impl AuthKind {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CatalogueAuthStyle {
-    #[default]
-    Bearer,
-    ApiKeyHeader,
-    GoogleHeader,
-}
-
 /// One row. Everything after `auth` is a deviation from the plain case.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,14 +53,34 @@ pub struct Provider {
     #[serde(default)]
     pub url_env: Option<String>,
     pub auth: AuthKind,
+    /// Of a provider that is not built: who serves the same models for an API key.
     #[serde(default)]
-    pub auth_style: CatalogueAuthStyle,
+    pub instead: Option<String>,
+    /// The key goes as a bearer token where the wire format has a header of its own.
+    #[serde(default)]
+    pub bearer: bool,
     /// Whether a key alone is enough to choose this provider.
     #[serde(default = "yes")]
     pub auto: bool,
     /// Serves models of many vendors, named `vendor/model`.
     #[serde(default)]
     pub router: bool,
+    /// Vendors whose prefix is taken off a model's name; nothing is taken off when
+    /// the list is empty.
+    #[serde(default)]
+    pub prefixes: Vec<String>,
+    /// Whatever stands before the last slash is taken off.
+    #[serde(default)]
+    pub any_prefix: bool,
+    /// Other formats, by how the model's name begins.
+    #[serde(default)]
+    pub modes: Vec<(String, ApiMode)>,
+    /// Headers of every request.
+    #[serde(default)]
+    pub headers: Map<String, Value>,
+    /// Fields of every body; `${VERSION}` is ours.
+    #[serde(default)]
+    pub body: Map<String, Value>,
     #[serde(default)]
     pub reasoning: ReasoningStyle,
     #[serde(default)]
@@ -74,7 +88,17 @@ pub struct Provider {
     #[serde(default)]
     pub no_temperature: bool,
     #[serde(default)]
+    pub no_fine_grained_streaming: bool,
+    #[serde(default)]
     pub default_output: Option<u32>,
+    /// Parts of the names of models whose own longest answer is the cap.
+    #[serde(default)]
+    pub own_output_cap: Vec<String>,
+    /// Parts of the names of models whose requests carry cache markers.
+    #[serde(default)]
+    pub cached: Vec<String>,
+    #[serde(default)]
+    pub cache_layout: Option<CacheLayout>,
     #[serde(default)]
     pub schema: SchemaDialect,
     #[serde(default)]
@@ -84,9 +108,19 @@ pub struct Provider {
     /// Model names are written in lower case.
     #[serde(default)]
     pub lower_case: bool,
+    /// Its list of models says how large their windows are.
+    #[serde(default)]
+    pub lists_windows: bool,
     /// A cheap model for side tasks.
     #[serde(default)]
     pub aux_model: Option<String>,
+}
+
+impl Provider {
+    /// Whether a lower-case model name holds one of these parts.
+    pub(crate) fn names(parts: &[String], model: &str) -> bool {
+        parts.iter().any(|part| model.contains(part.as_str()))
+    }
 }
 
 fn yes() -> bool {

@@ -17,6 +17,7 @@ mod fallback;
 mod guard;
 mod keys;
 mod listing;
+mod lmstudio;
 mod local;
 pub mod metadata;
 mod model;

@@ -1,6 +1,7 @@
 //! How much a model takes in: what is published, what a server says, what was
-//! learnt. Hosted providers are never asked; a server of one's own is asked once
-//! and the answer is kept.
+//! learnt. A hosted provider is asked only about a model that no table has, and only
+//! if its list of models says so much; a server of one's own is asked once. Answers
+//! are kept.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ pub const UNKNOWN_WINDOW: u64 = 256_000;
 
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1024..=10_000_000;
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Lists of all models of a router are large, but not larger than this.
+const MOST_BYTES: usize = 8 << 20;
 
 static WINDOWS: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
     let mut rows: Vec<(String, u64)> =
@@ -140,7 +143,7 @@ fn cache_key(endpoint: &Endpoint) -> String {
 /// the common local servers offer. At most three questions.
 pub async fn ask_window(http: &Http, endpoint: &Endpoint) -> Option<u64> {
     let base = endpoint.base_url.as_str().trim_end_matches('/');
-    if let Some(list) = get(http, endpoint, &format!("{base}/models")).await {
+    if let Some(list) = get(http, endpoint, &format!("{base}/models"), PATIENCE).await {
         let window = window_in_list(&list, endpoint.model());
         if window.is_some() || !endpoint.is_local {
             return window;
@@ -149,8 +152,8 @@ pub async fn ask_window(http: &Http, endpoint: &Endpoint) -> Option<u64> {
     if !endpoint.is_local {
         return None;
     }
-    let root = base.strip_suffix("/v1").unwrap_or(base);
-    if let Some(properties) = get(http, endpoint, &format!("{root}/props")).await {
+    let root = root(endpoint);
+    if let Some(properties) = get(http, endpoint, &format!("{root}/props"), PATIENCE).await {
         let n_ctx = &properties["default_generation_settings"]["n_ctx"];
         if let Some(window) = plausible(n_ctx).or_else(|| plausible(&properties["n_ctx"])) {
             return Some(window);
@@ -161,21 +164,39 @@ pub async fn ask_window(http: &Http, endpoint: &Endpoint) -> Option<u64> {
         endpoint,
         &format!("{root}/api/show"),
         &json!({"name": endpoint.model()}),
+        PATIENCE,
     )
     .await?;
     ollama_window(&shown)
 }
 
-async fn get(http: &Http, endpoint: &Endpoint, url: &str) -> Option<Value> {
-    let url = Url::parse(url).ok()?;
-    let request = http.client(&url).ok()?.get(url.clone());
-    answer(with_key(request, endpoint)).await
+/// Where a server's own routes begin.
+pub(crate) fn root(endpoint: &Endpoint) -> &str {
+    let base = endpoint.base_url.as_str().trim_end_matches('/');
+    base.strip_suffix("/v1").unwrap_or(base)
 }
 
-async fn post(http: &Http, endpoint: &Endpoint, url: &str, body: &Value) -> Option<Value> {
+pub(crate) async fn get(
+    http: &Http,
+    endpoint: &Endpoint,
+    url: &str,
+    patience: Duration,
+) -> Option<Value> {
+    let url = Url::parse(url).ok()?;
+    let request = http.client(&url).ok()?.get(url.clone());
+    answer(with_key(request, endpoint), patience).await
+}
+
+pub(crate) async fn post(
+    http: &Http,
+    endpoint: &Endpoint,
+    url: &str,
+    body: &Value,
+    patience: Duration,
+) -> Option<Value> {
     let url = Url::parse(url).ok()?;
     let request = http.client(&url).ok()?.post(url.clone()).json(body);
-    answer(with_key(request, endpoint)).await
+    answer(with_key(request, endpoint), patience).await
 }
 
 fn with_key(
@@ -191,12 +212,22 @@ fn with_key(
     }
 }
 
-async fn answer(request: hermes_http::reqwest::RequestBuilder) -> Option<Value> {
-    let response = request.timeout(PATIENCE).send().await.ok()?;
+async fn answer(
+    request: hermes_http::reqwest::RequestBuilder,
+    patience: Duration,
+) -> Option<Value> {
+    let mut response = request.timeout(patience).send().await.ok()?;
     if !response.status().is_success() {
         return None;
     }
-    response.json().await.ok()
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await.ok()? {
+        body.extend_from_slice(&bytes);
+        if body.len() > MOST_BYTES {
+            return None;
+        }
+    }
+    serde_json::from_slice(&body).ok()
 }
 
 /// The names that servers use for it.

@@ -9,14 +9,18 @@ use hermes_http::{Http, HttpSettings, Reach};
 use serde_json::Value;
 
 use crate::auth::{AuthData, AuthError, AuthFile, CredentialPool, PoolSpec};
+use crate::catalogue;
 use crate::dump::{Echo, RequestDumps};
 use crate::fallback::FallbackChain;
 use crate::guard::RateGuard;
 use crate::keys::Keys;
+use crate::lmstudio;
 use crate::metadata::{MIN_WINDOW, WindowCache, ask_window};
 use crate::model::Model;
 use crate::provider::{ProviderModel, Setup};
-use crate::resolve::{ResolveError, Resolved, Selection, Sources, fallback_routes, resolve};
+use crate::resolve::{
+    ResolveError, Resolved, Selection, Sources, WindowSource, fallback_routes, resolve,
+};
 use crate::retry::RetryPolicy;
 
 #[derive(Debug, thiserror::Error)]
@@ -259,17 +263,37 @@ impl Models {
         })
     }
 
-    /// Asks a server that nobody knows, once; the answer is kept.
+    /// What the user says holds; then what this endpoint said before; then the
+    /// table; then the endpoint is asked, and its answer is kept.
     async fn find_window(&self, resolved: &mut Resolved) {
         let endpoint = &resolved.endpoint;
-        let is_own = endpoint.provider.starts_with("custom") || endpoint.provider == "lmstudio";
-        if resolved.window_is_known {
+        let row = catalogue::provider(&endpoint.provider);
+        if endpoint.provider == "lmstudio" {
+            if let Some(loaded) = lmstudio::prepare(&self.http, endpoint).await {
+                resolved.endpoint.form.efforts = Some(loaded.efforts);
+                if resolved.window_source != WindowSource::User
+                    && let Some(window) = loaded.window
+                {
+                    resolved.endpoint.window = window;
+                    return;
+                }
+            }
+        }
+        if resolved.window_source == WindowSource::User {
             return;
         }
+        let endpoint = &resolved.endpoint;
         let cache = WindowCache::of(&self.home);
         if let Some(window) = cache.get(endpoint) {
             resolved.endpoint.window = window;
-        } else if is_own && let Some(window) = ask_window(&self.http, endpoint).await {
+            return;
+        }
+        let is_own = endpoint.provider.starts_with("custom") || endpoint.provider == "lmstudio";
+        let is_listed = row.is_some_and(|row| row.lists_windows);
+        if resolved.window_source == WindowSource::Guess
+            && (is_own || is_listed)
+            && let Some(window) = ask_window(&self.http, endpoint).await
+        {
             cache.put(endpoint, window);
             resolved.endpoint.window = window;
         }

@@ -121,6 +121,8 @@ pub enum StopReason {
     /// The answer stops in the middle.
     Partial,
     RateLimited,
+    /// The provider takes none of the keys; no other attempt can change that.
+    KeyRefused,
     Failed,
 }
 

@@ -35,7 +35,7 @@ pub(super) fn report(
         (_, StopReason::Guardrail) => ("failed", "guardrail"),
         (_, StopReason::Partial) => ("failed", "partial"),
         (_, StopReason::RateLimited) => ("error", "rate_limited"),
-        (_, StopReason::Failed) => ("error", "error"),
+        (_, StopReason::KeyRefused | StopReason::Failed) => ("error", "error"),
     };
     let mut value = json!({
         "task_index": index,

@@ -80,6 +80,7 @@ impl End {
             // A worker comes back later for both.
             reason: match error.class {
                 ErrorClass::RateLimited | ErrorClass::Billing => StopReason::RateLimited,
+                ErrorClass::Authentication => StopReason::KeyRefused,
                 _ => StopReason::Failed,
             },
             answer: String::new(),

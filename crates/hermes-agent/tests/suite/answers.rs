@@ -299,7 +299,7 @@ async fn a_broken_stream_is_continued_when_text_was_shown() {
 #[tokio::test]
 async fn refusals_of_the_provider_end_the_turn_with_their_cause() {
     for (class, reason) in [
-        (ErrorClass::Authentication, StopReason::Failed),
+        (ErrorClass::Authentication, StopReason::KeyRefused),
         (ErrorClass::RateLimited, StopReason::RateLimited),
         (ErrorClass::Billing, StopReason::RateLimited),
         (ErrorClass::Invalid, StopReason::Failed),

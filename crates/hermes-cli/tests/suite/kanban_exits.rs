@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::kanban::{Stage, complete};
+use super::kanban::{Stage, complete, wait_until};
 
 /// A worker for a task that is claimed by hand, as a dispatcher would start it.
 fn worker(stage: &Stage, id: &str) -> Command {
@@ -42,7 +42,7 @@ fn code(mut child: Child) -> Option<i32> {
 }
 
 #[test]
-fn a_worker_exits_with_0_when_done_75_when_limited_and_1_when_broken() {
+fn a_worker_exits_with_0_when_done_75_when_limited_78_when_misconfigured_and_1_when_broken() {
     let stage = Stage::with("agent:\n  api_max_retries: 1\n");
     let run = |reply: &dyn Fn() -> Reply| {
         let id = stage.create("x --assignee alpha");
@@ -64,8 +64,63 @@ fn a_worker_exits_with_0_when_done_75_when_limited_and_1_when_broken() {
     stage
         .server
         .fallback(|_| Reply::error(401, "invalid api key"));
-    let broken = || Reply::error(401, "invalid api key");
+    // Another worker would be refused too: people must look at it.
+    let refused = || Reply::error(401, "invalid api key");
+    assert_eq!(run(&refused), (Some(78), "blocked".to_owned()));
+    stage
+        .server
+        .fallback(|_| Reply::error(400, "this cannot be read"));
+    let broken = || Reply::error(400, "this cannot be read");
     assert_eq!(run(&broken), (Some(1), "ready".to_owned()));
+}
+
+#[test]
+fn a_worker_that_can_never_start_says_so_once_and_is_not_tried_again() {
+    let stage = Stage::new();
+    for (config, reason) in [
+        (
+            "model: {default: m, provider: nosuch}\n",
+            "unknown provider",
+        ),
+        (
+            "model: {default: m, provider: deepseek}\n",
+            "DEEPSEEK_API_KEY",
+        ),
+        ("model: {default: m, provider: bedrock}\n", "not built yet"),
+    ] {
+        let id = stage.create("x --assignee alpha");
+        stage.scratch.write("profiles/alpha/config.yaml", config);
+        let mut worker = worker(&stage, &id);
+        let ended = code(worker.spawn().expect("the binary starts"));
+        assert_eq!(ended, Some(78), "{reason}");
+        assert_eq!(stage.status(&id), "blocked", "{reason}");
+        let shown = stage.ok(&format!("show {id}"));
+        assert!(shown.contains(reason), "{reason} is not in\n{shown}");
+    }
+    assert!(stage.server.requests().is_empty());
+}
+
+#[test]
+fn a_dispatcher_stops_at_once_when_the_configuration_of_its_workers_is_broken() {
+    let stage = Stage::new();
+    let id = stage.create("x --assignee alpha");
+    stage
+        .scratch
+        .write("profiles/alpha/config.yaml", "model: [oops\n");
+    stage.ok("dispatch");
+    wait_until("the task is blocked", || {
+        stage.ok("dispatch");
+        stage.status(&id) == "blocked"
+    });
+    let runs: i64 = stage
+        .database()
+        .query_row(
+            "SELECT count(*) FROM task_runs WHERE task_id = ?1",
+            [&id],
+            |row| row.get(0),
+        )
+        .expect("a count");
+    assert_eq!(runs, 1);
 }
 
 #[test]

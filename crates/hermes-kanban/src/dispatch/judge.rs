@@ -8,6 +8,8 @@ use crate::store::RunningTask;
 const SPAWN_SECONDS: i64 = 10;
 /// A worker that was told to come back later.
 pub const EXIT_RATE_LIMITED: i64 = 75;
+/// A worker whose configuration keeps any worker from starting.
+pub const EXIT_MISCONFIGURED: i64 = 78;
 /// A worker that was ended by SIGTERM and says so.
 pub const EXIT_TERMINATED: i64 = 143;
 

@@ -23,7 +23,7 @@ mod settle;
 pub use daemon::memory_cap;
 pub use guard::{Reason, names_a_pull_request};
 pub use health::Health;
-pub use judge::{EXIT_RATE_LIMITED, EXIT_TERMINATED, Liveness, Verdict, judge};
+pub use judge::{EXIT_MISCONFIGURED, EXIT_RATE_LIMITED, EXIT_TERMINATED, Liveness, Verdict, judge};
 pub use launch::{Purpose, Surroundings, worker_command};
 pub use launcher::{ProcessLauncher, WorkerExit};
 pub use lock::RoundLock;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::thread;
 
 use super::DispatchResult;
-use super::judge::{EXIT_RATE_LIMITED, Liveness, Verdict, fingerprint, is_overdue, judge};
+use super::judge::{
+    EXIT_MISCONFIGURED, EXIT_RATE_LIMITED, Liveness, Verdict, fingerprint, is_overdue, judge,
+};
 use super::round::Round;
 use crate::error::KanbanError;
 use crate::machine::{Failed, FailureKind, Fence, Limit, Release};
@@ -274,7 +276,13 @@ impl Case<'_> {
             }
             Verdict::Crashed { pid, exit, error } => {
                 let id = self.task.id.clone();
-                let at_once = self.systemic;
+                let hopeless = exit == Some(("code", EXIT_MISCONFIGURED));
+                let at_once = self.systemic || hopeless;
+                let error = if hopeless {
+                    self.with_last_words(error)
+                } else {
+                    error
+                };
                 let kind = FailureKind::Crashed { pid, exit };
                 if self.fail(kind, error, at_once, settled, result)? {
                     result.crashed.push(id);
@@ -283,7 +291,9 @@ impl Case<'_> {
             }
             Verdict::CleanExit { pid } => {
                 let id = self.task.id.clone();
-                let error = self.silent_exit(pid);
+                let error = self.with_last_words(format!(
+                    "pid {pid} exited with code 0 without completing or blocking the task"
+                ));
                 let kind = FailureKind::ProtocolViolation { pid };
                 if self.fail(kind, error, true, settled, result)? {
                     result.crashed.push(id);
@@ -293,15 +303,14 @@ impl Case<'_> {
         }
     }
 
-    /// What a worker that ended without a report last said.
-    fn silent_exit(&self, pid: i64) -> String {
+    /// An ending without a report, and what the worker last said.
+    fn with_last_words(&self, error: String) -> String {
         let path = self.round.paths.log_of(self.task.id.as_str());
         let said = read_log(&path, LogTail::Bytes(LOG_TAIL_BYTES))
             .ok()
             .flatten()
             .map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
             .filter(|text| !text.is_empty());
-        let error = format!("pid {pid} exited with code 0 without completing or blocking the task");
         match said {
             Some(said) => format!("{error}; its log ends: {said}"),
             None => error,

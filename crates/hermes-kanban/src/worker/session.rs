@@ -12,7 +12,7 @@ use hermes_types::TaskId;
 
 use super::assignment::{Assignment, Goal};
 use super::images::image_references;
-use crate::dispatch::{EXIT_RATE_LIMITED, EXIT_TERMINATED};
+use crate::dispatch::{EXIT_MISCONFIGURED, EXIT_RATE_LIMITED, EXIT_TERMINATED};
 use crate::error::KanbanError;
 use crate::host::Host;
 use crate::machine::{Failed, FailureKind, Fence, Refusal, Release, clip};
@@ -43,6 +43,10 @@ pub enum TurnEnd {
         max: u32,
     },
     Failed {
+        message: String,
+    },
+    /// No key, no such provider, a broken file: another worker would fail alike.
+    Misconfigured {
         message: String,
     },
     /// SIGTERM or another end from outside.
@@ -197,6 +201,12 @@ impl WorkerSession {
                 )?;
                 Ok(Next::Exit(1))
             }
+            TurnEnd::Misconfigured { message } => {
+                let exit = Some(("code", EXIT_MISCONFIGURED));
+                let pid = i64::from(std::process::id());
+                self.give_up(FailureKind::Crashed { pid, exit }, message)?;
+                Ok(Next::Exit(78))
+            }
             TurnEnd::Interrupted => self.interrupted(),
         }
     }
@@ -291,12 +301,22 @@ impl WorkerSession {
         self.settle(|board, id, _| board.block(id, Some(reason), fence, None).map(drop))
     }
 
+    /// The task may be tried again, unless it failed too often.
     fn fail(&self, kind: FailureKind, error: String) -> Result<(), KanbanError> {
+        self.report(kind, error, false)
+    }
+
+    /// Trying again would not help: people must look at it.
+    fn give_up(&self, kind: FailureKind, error: String) -> Result<(), KanbanError> {
+        self.report(kind, error, true)
+    }
+
+    fn report(&self, kind: FailureKind, error: String, at_once: bool) -> Result<(), KanbanError> {
         let fence = self.fence();
         let report = Failed {
             kind,
             error,
-            at_once: false,
+            at_once,
             fence,
         };
         self.settle(|board, id, run| board.fail(id, run, report).map(drop))

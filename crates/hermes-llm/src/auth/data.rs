@@ -86,8 +86,35 @@ impl AuthData {
             .is_some_and(|sources| sources.iter().any(|known| known == source))
     }
 
-    pub fn set_suppressed(&mut self, provider: &str, source: &str, suppressed: bool) {
-        if self.is_suppressed(provider, source) == suppressed {
+    /// Lets all sources of a provider count again.
+    pub(super) fn lift_suppression(&mut self, provider: &str) {
+        let Some(all) = self
+            .root
+            .get_mut("suppressed_sources")
+            .and_then(Value::as_object_mut)
+        else {
+            return;
+        };
+        all.shift_remove(provider);
+        if all.is_empty() {
+            self.root.shift_remove("suppressed_sources");
+        }
+    }
+
+    /// Forgets the login of a provider; whether there was one.
+    pub(super) fn forget_login(&mut self, provider: &str) -> bool {
+        if self.active_provider() == Some(provider) {
+            self.root.insert("active_provider".to_owned(), Value::Null);
+        }
+        self.root
+            .get_mut("providers")
+            .and_then(Value::as_object_mut)
+            .is_some_and(|logins| logins.shift_remove(provider).is_some())
+    }
+
+    /// Keeps a source from being used until [`lift_suppression`](Self::lift_suppression).
+    pub(super) fn suppress(&mut self, provider: &str, source: &str) {
+        if self.is_suppressed(provider, source) {
             return;
         }
         let all = self
@@ -102,11 +129,7 @@ impl AuthData {
         };
         let sources = all.entry(provider.to_owned()).or_insert_with(|| json!([]));
         if let Some(sources) = sources.as_array_mut() {
-            if suppressed {
-                sources.push(json!(source));
-            } else {
-                sources.retain(|known| known != source);
-            }
+            sources.push(json!(source));
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Added {
 }
 
 /// Stores a key behind those that are there. Without a label it is called
-/// `api-key-<n>`.
+/// `api-key-<n>`. Variables that were removed before count again.
 pub fn add_key(
     file: &AuthFile,
     clock: &Clock,
@@ -42,6 +42,7 @@ pub fn add_key(
     }
     let key = Secret::new(key.expose().trim());
     file.edit(clock, |data| {
+        data.lift_suppression(&spec.name);
         let mut known = spec.entries(data);
         if let Some((entry, _)) = known
             .iter()
@@ -139,7 +140,7 @@ pub fn remove(
         let (entry, _) = entries.remove(place);
         let variable = entry.variable().map(str::to_owned);
         if variable.is_some() {
-            data.set_suppressed(&spec.name, entry.source(), true);
+            data.suppress(&spec.name, entry.source());
         }
         store(data, spec, entries.into_iter().map(|(entry, _)| entry));
         Ok(Removed {
@@ -148,6 +149,31 @@ pub fn remove(
             variable,
         })
     })?
+}
+
+/// What a logout took away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedOut {
+    /// Keys and tokens that were stored.
+    pub credentials: usize,
+    /// There was a login in the browser, made by another program on this home.
+    pub login: bool,
+}
+
+/// Forgets everything that the file holds for a provider. Variables stay.
+pub fn logout(file: &AuthFile, clock: &Clock, spec: &PoolSpec) -> Result<LoggedOut, ManageError> {
+    Ok(file.edit(clock, |data| {
+        let credentials = data
+            .entries(&spec.name)
+            .iter()
+            .filter(|entry| entry.variable().is_none())
+            .count();
+        data.set_entries(&spec.name, Vec::new());
+        LoggedOut {
+            credentials,
+            login: data.forget_login(&spec.name),
+        }
+    })?)
 }
 
 fn find(entries: &[(Entry, Secret)], spec: &PoolSpec, target: &str) -> Result<usize, ManageError> {

@@ -11,5 +11,7 @@ mod pool;
 pub use data::AuthData;
 pub use entry::{Entry, Status};
 pub use file::{AuthError, AuthFile};
-pub use manage::{Added, ManageError, Removed, Row, add_key, list, remove, reset};
+pub use manage::{
+    Added, LoggedOut, ManageError, Removed, Row, add_key, list, logout, remove, reset,
+};
 pub use pool::{CredentialPool, PoolSpec, Seed, Strategy};

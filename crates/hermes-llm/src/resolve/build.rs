@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::custom::NamedEndpoint;
 use super::form::form;
-use super::headers::headers;
+use super::headers::{headers, is_azure};
 use super::mode::infer;
 use super::names::wire_name;
 use super::patience::timeouts;
@@ -14,11 +14,14 @@ use super::select::{Chosen, Sources, choose, named_pool_spec, not_built, pool_sp
 use super::settings::{default_model, model_section, positive, text};
 use super::{ResolveError, Selection};
 use crate::auth::PoolSpec;
-use crate::catalogue::{AuthKind, CatalogueAuthStyle, Provider, provider};
+use crate::catalogue::{AuthKind, Provider, provider};
 use crate::endpoint::{AuthStyle, Endpoint, Secret};
 use crate::metadata::{UNKNOWN_WINDOW, known_window};
 use crate::prices::published_price;
 use crate::wire::ApiMode;
+
+/// The version of its API that Azure wants named with the Anthropic format.
+const AZURE_VERSION: &str = "2025-04-15";
 
 /// An endpoint and what goes with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +29,20 @@ pub struct Resolved {
     pub endpoint: Endpoint,
     /// The pool its keys come from, unless one key was given.
     pub pool: Option<PoolSpec>,
-    /// The user or the table knows the window; else it is a guess worth a question.
-    pub window_is_known: bool,
+    /// Where the window comes from.
+    pub window_source: WindowSource,
     /// Settings that make no sense and were ignored, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// Who says how large a window is. What was learnt from the endpoint itself counts
+/// more than what is published, and less than what the user says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSource {
+    User,
+    Published,
+    /// Worth a question.
+    Guess,
 }
 
 /// Finds the endpoint that a selection means.
@@ -197,7 +210,7 @@ impl<'a> Draft<'a> {
             .or_else(|| self.named.as_ref().and_then(NamedEndpoint::mode))
             .or_else(|| text(&self.section, "api_mode"));
         match explicit.map(str::trim).filter(|mode| !mode.is_empty()) {
-            None | Some("auto") => Ok(infer(&self.provider.id, url, model, self.provider.mode)),
+            None | Some("auto") => Ok(infer(self.provider, url, model)),
             Some("openai_chat" | "openai") => Ok(ApiMode::ChatCompletions),
             Some("anthropic") => Ok(ApiMode::AnthropicMessages),
             Some(mode) => ApiMode::parse(mode).ok_or_else(|| ResolveError::UnknownMode {
@@ -255,8 +268,12 @@ impl<'a> Draft<'a> {
 
     fn finish(mut self) -> Result<Resolved, ResolveError> {
         let model = self.model()?;
-        let (url, query) = self.address()?;
+        let (url, mut query) = self.address()?;
         let mode = self.mode(&url, &model)?;
+        let has_version = query.iter().any(|(name, _)| name == "api-version");
+        if mode == ApiMode::AnthropicMessages && is_azure(&url) && !has_version {
+            query.push(("api-version".to_owned(), AZURE_VERSION.to_owned()));
+        }
         let (key, pool) = self.keys()?;
         let entry = match &self.named {
             Some(named) => Some(named.clone()),
@@ -271,6 +288,8 @@ impl<'a> Draft<'a> {
             form.extra_body.extend(entry.extra_body());
         }
         let is_local = is_local_host(&url);
+        // A server of one's own may call its model anything.
+        let is_own = is_local && self.provider.auth == AuthKind::KeyOptional;
         let window = self.window(entry.as_ref(), &model);
         let auth = self.auth_style(mode, &url, key.as_ref());
         let settings = self.provider_settings();
@@ -288,14 +307,18 @@ impl<'a> Draft<'a> {
                 form,
                 timeouts: timeouts(&settings, &model, self.sources),
                 window: window
-                    .or_else(|| known_window(&model).filter(|_| !is_local))
+                    .or_else(|| known_window(&model).filter(|_| !is_own))
                     .unwrap_or(UNKNOWN_WINDOW),
-                price: published_price(&model).filter(|_| !is_local),
+                price: published_price(&model).filter(|_| !is_own),
                 is_local,
                 base_url: url,
             },
             pool,
-            window_is_known: window.is_some() || (!is_local && known_window(&model).is_some()),
+            window_source: match window {
+                Some(_) => WindowSource::User,
+                None if !is_own && known_window(&model).is_some() => WindowSource::Published,
+                None => WindowSource::Guess,
+            },
             warnings: self.warnings,
         })
     }
@@ -357,22 +380,19 @@ impl<'a> Draft<'a> {
     }
 
     fn auth_style(&self, mode: ApiMode, url: &Url, key: Option<&Secret>) -> AuthStyle {
-        match (mode, self.provider.auth_style) {
-            (ApiMode::Gemini, _) => AuthStyle::GoogleHeader,
-            (ApiMode::AnthropicMessages, _) => {
-                // Tokens of other kinds than API keys, and other vendors, use Bearer.
-                let vendor = url.host_str() == Some("api.anthropic.com")
-                    || self.provider.auth_style == CatalogueAuthStyle::ApiKeyHeader
-                    || (self.provider.id == "custom" && self.named.is_none());
+        match mode {
+            ApiMode::Gemini => AuthStyle::GoogleHeader,
+            ApiMode::AnthropicMessages => {
+                // Tokens of other kinds than API keys use Bearer.
                 let is_token = key.is_some_and(|key| {
                     let key = key.expose();
                     !key.starts_with("sk-ant-api")
                         && ["sk-ant-", "eyJ", "cc-"].iter().any(|p| key.starts_with(p))
                 });
-                if vendor && !is_token {
-                    AuthStyle::ApiKeyHeader
-                } else {
+                if self.provider.bearer || is_azure(url) || is_token {
                     AuthStyle::Bearer
+                } else {
+                    AuthStyle::ApiKeyHeader
                 }
             }
             _ => AuthStyle::Bearer,

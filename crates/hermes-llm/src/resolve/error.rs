@@ -26,7 +26,7 @@ pub enum ResolveError {
         label: String,
         what: &'static str,
         /// The same vendor's models behind an API key.
-        instead: Option<&'static str>,
+        instead: Option<String>,
     },
     #[error("unknown api_mode {mode:?}")]
     UnknownMode { mode: String },

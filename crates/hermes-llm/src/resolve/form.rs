@@ -3,6 +3,7 @@
 use hermes_http::Url;
 use serde_json::{Map, Value, json};
 
+use super::headers::{is_fast, wants_speed};
 use super::settings::text;
 use crate::catalogue::Provider;
 use crate::wire::anthropic::max_output;
@@ -21,7 +22,6 @@ pub(super) fn form(
     let host = url.host_str().unwrap_or("");
     let lower = model.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let claude_routed = provider.router && lower.contains("claude") && provider.id != "kilocode";
     Form {
         model: model.to_owned(),
         developer_role: has(&["gpt-5", "codex"]),
@@ -30,10 +30,12 @@ pub(super) fn form(
         } else {
             OutputCapField::MaxTokens
         },
-        default_output: provider
-            .default_output
-            .or_else(|| claude_routed.then(|| max_output(model))),
+        default_output: provider.default_output.or_else(|| {
+            Provider::names(&provider.own_output_cap, &lower).then(|| max_output(model))
+        }),
+        window_cap: None,
         reasoning: reasoning(provider, mode, host, &lower),
+        efforts: None,
         echo: echo(provider, mode, host, &lower),
         no_temperature: provider.no_temperature,
         cache: cache(provider, mode, host, &lower, config),
@@ -52,8 +54,11 @@ pub(super) fn form(
         first_party: host == "api.anthropic.com",
         issuer: issuer(host, url),
         no_output_cap: host == "chatgpt.com",
-        service_tier: service_tier(mode, config),
-        extra_body: extra_body(provider, model, config),
+        // The vendor of this host takes an effort only.
+        no_reasoning_summary: host == "api.x.ai",
+        service_tier: (mode == ApiMode::Responses && wants_speed(config))
+            .then(|| "priority".to_owned()),
+        extra_body: extra_body(provider, mode, model, config),
         mend: crate::wire::Mend::default(),
     }
 }
@@ -84,12 +89,20 @@ fn reasoning(provider: &Provider, mode: ApiMode, host: &str, model: &str) -> Rea
             }
         }
         ApiMode::AnthropicMessages | ApiMode::Gemini => ReasoningStyle::None,
-        // The older chat model of this vendor thinks under another name.
-        ApiMode::ChatCompletions if provider.id == "deepseek" && last == "deepseek-chat" => {
+        // Older models of this vendor think under another name or not at all.
+        ApiMode::ChatCompletions if provider.id == "deepseek" && !deepseek_thinks(last) => {
             ReasoningStyle::None
         }
         ApiMode::ChatCompletions => provider.reasoning,
     }
+}
+
+fn deepseek_thinks(model: &str) -> bool {
+    let generation = model
+        .strip_prefix("deepseek-v")
+        .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next())
+        .and_then(|digits| digits.parse::<u32>().ok());
+    model.contains("reasoner") || generation.is_some_and(|generation| generation >= 4)
 }
 
 fn echo(provider: &Provider, mode: ApiMode, host: &str, model: &str) -> Echo {
@@ -111,24 +124,15 @@ fn cache(
     model: &str,
     config: &Value,
 ) -> Option<CacheMarkers> {
-    let claude = model.contains("claude");
-    let qwen = model.contains("qwen");
+    let listed = Provider::names(&provider.cached, model);
     let layout = match mode {
         ApiMode::AnthropicMessages
-            if claude || host == "api.anthropic.com" || provider.id.starts_with("minimax") =>
+            if listed || model.contains("claude") || host == "api.anthropic.com" =>
         {
             CacheLayout::Native
         }
-        ApiMode::ChatCompletions => {
-            let routed = matches!(provider.id.as_str(), "openrouter" | "nous") && claude;
-            let qwen_host = matches!(
-                provider.id.as_str(),
-                "nous" | "opencode-zen" | "opencode-go" | "alibaba" | "alibaba-coding-plan"
-            ) && qwen;
-            if !routed && !qwen_host {
-                return None;
-            }
-            CacheLayout::Envelope
+        ApiMode::ChatCompletions if listed => {
+            provider.cache_layout.unwrap_or(CacheLayout::Envelope)
         }
         _ => return None,
     };
@@ -148,44 +152,45 @@ fn issuer(host: &str, url: &Url) -> String {
     }
 }
 
-fn service_tier(mode: ApiMode, config: &Value) -> Option<String> {
-    let tier = text(config.get("agent")?, "service_tier")?;
-    // `fast` is the older word; the API calls it priority.
-    (mode == ApiMode::Responses && matches!(tier, "fast" | "priority"))
-        .then(|| "priority".to_owned())
-}
-
-fn extra_body(provider: &Provider, model: &str, config: &Value) -> Map<String, Value> {
-    let mut body = Map::new();
-    match provider.id.as_str() {
-        "openrouter" => {
-            // Answers then say what they cost.
-            body.insert("usage".to_owned(), json!({"include": true}));
-            if let Some(Value::Object(routing)) = config.get("provider_routing")
-                && !routing.is_empty()
-            {
-                body.insert("provider".to_owned(), Value::Object(routing.clone()));
-            }
-            if model == "openrouter/pareto-code" {
-                let score = config
-                    .get("openrouter")
-                    .and_then(|section| section.get("min_coding_score"))
-                    .cloned()
-                    .unwrap_or(json!(0.65));
-                body.insert(
-                    "plugins".to_owned(),
-                    json!([{"id": "pareto-router", "min_coding_score": score}]),
-                );
-            }
+fn extra_body(
+    provider: &Provider,
+    mode: ApiMode,
+    model: &str,
+    config: &Value,
+) -> Map<String, Value> {
+    let mut body = provider.body.clone();
+    body.values_mut().for_each(name_version);
+    if is_fast(provider, mode, model, config) {
+        body.insert("speed".to_owned(), json!("fast"));
+    }
+    if provider.id == "openrouter" {
+        if let Some(Value::Object(routing)) = config.get("provider_routing")
+            && !routing.is_empty()
+        {
+            body.insert("provider".to_owned(), Value::Object(routing.clone()));
         }
-        "nous" => {
-            let client = concat!("client=hermes-", env!("CARGO_PKG_VERSION"));
-            body.insert("tags".to_owned(), json!(["product=hermes-agent", client]));
+        if model == "openrouter/pareto-code" {
+            let score = config
+                .get("openrouter")
+                .and_then(|section| section.get("min_coding_score"))
+                .cloned()
+                .unwrap_or(json!(0.65));
+            body.insert(
+                "plugins".to_owned(),
+                json!([{"id": "pareto-router", "min_coding_score": score}]),
+            );
         }
-        "qwen-oauth" => {
-            body.insert("vl_high_resolution_images".to_owned(), json!(true));
-        }
-        _ => {}
     }
     body
+}
+
+/// Puts our version where the catalogue leaves room for it.
+fn name_version(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains("${VERSION}") => {
+            *text = text.replace("${VERSION}", env!("CARGO_PKG_VERSION"));
+        }
+        Value::Array(items) => items.iter_mut().for_each(name_version),
+        _ => {}
+    }
 }

@@ -13,7 +13,7 @@ mod routes;
 mod select;
 mod settings;
 
-pub use build::{Resolved, resolve};
+pub use build::{Resolved, WindowSource, resolve};
 pub use custom::NamedEndpoint;
 pub use error::ResolveError;
 pub use names::wire_name;

@@ -2,49 +2,43 @@
 
 use hermes_http::Url;
 
+use crate::catalogue::Provider;
 use crate::wire::ApiMode;
 
-pub(super) fn infer(provider: &str, url: &Url, model: &str, default: ApiMode) -> ApiMode {
+pub(super) fn infer(provider: &Provider, url: &Url, model: &str) -> ApiMode {
     let host = url.host_str().unwrap_or("");
     let path = url.path().trim_end_matches('/');
     let model = model.to_ascii_lowercase();
     let last = model.rsplit('/').next().unwrap_or(&model);
-    let base = match provider {
-        "openai-codex" | "xai" | "xai-oauth" => ApiMode::Responses,
+    let by_model = provider
+        .modes
+        .iter()
+        .find(|(start, _)| last.starts_with(start.as_str()))
+        .map(|(_, mode)| *mode);
+    if let Some(mode) = by_model {
+        return mode;
+    }
+    let base = match provider.mode {
         // The compatible path of Google's own host.
-        "gemini" if path.ends_with("/openai") => ApiMode::ChatCompletions,
-        "gemini" => ApiMode::Gemini,
-        "anthropic" => ApiMode::AnthropicMessages,
-        "opencode-zen" if last.starts_with("claude-") => ApiMode::AnthropicMessages,
-        "opencode-zen" if last.starts_with("gpt-") => ApiMode::Responses,
-        "opencode-go" if last.starts_with("minimax-") || last.starts_with("qwen3.7-max") => {
-            ApiMode::AnthropicMessages
-        }
-        _ if host == "chatgpt.com" && path.contains("/backend-api/codex") => ApiMode::Responses,
-        _ if host == "api.x.ai" => ApiMode::Responses,
-        _ if host == "api.anthropic.com" || path.ends_with("/anthropic") => {
-            ApiMode::AnthropicMessages
-        }
-        _ if host == "api.kimi.com" && path.contains("/coding") => ApiMode::AnthropicMessages,
-        _ => default,
+        ApiMode::Gemini if path.ends_with("/openai") => ApiMode::ChatCompletions,
+        ApiMode::ChatCompletions => match host {
+            "chatgpt.com" if path.contains("/backend-api/codex") => ApiMode::Responses,
+            "api.x.ai" => ApiMode::Responses,
+            "api.anthropic.com" => ApiMode::AnthropicMessages,
+            _ if path.ends_with("/anthropic") => ApiMode::AnthropicMessages,
+            "api.kimi.com" if path.contains("/coding") => ApiMode::AnthropicMessages,
+            _ => ApiMode::ChatCompletions,
+        },
+        other => other,
     };
     let is_azure = host.ends_with(".azure.com") || host.ends_with(".azure-api.net");
+    // A router translates; it is not known to take the newer format for every model.
     let wants_responses =
-        host == "api.openai.com" || (last.starts_with("gpt-5") && !is_router(provider));
-    if base == ApiMode::ChatCompletions
-        && wants_responses
-        && !is_azure
-        && provider != "nous"
-        && !is_own_server(url)
-    {
+        host == "api.openai.com" || (last.starts_with("gpt-5") && !provider.router);
+    if base == ApiMode::ChatCompletions && wants_responses && !is_azure && !is_own_server(url) {
         return ApiMode::Responses;
     }
     base
-}
-
-/// A router translates; it is not known to take the newer format for every model.
-fn is_router(provider: &str) -> bool {
-    matches!(provider, "openrouter" | "kilocode")
 }
 
 /// A server of one's own may call its model anything.
@@ -55,39 +49,27 @@ fn is_own_server(url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::provider;
 
     #[test]
     fn provider_host_path_and_model_decide_in_this_order() {
         use ApiMode::{AnthropicMessages as A, ChatCompletions as C, Gemini as G, Responses as R};
-        for (provider, url, model, default, expected) in [
-            ("xai", "https://api.x.ai/v1", "grok-4", R, R),
-            ("custom", "https://api.x.ai/v1", "grok-4", C, R),
-            ("anthropic", "https://proxy.example/", "claude", A, A),
-            ("custom", "https://api.anthropic.com", "claude", C, A),
-            ("custom", "https://host.example/anthropic/", "m", C, A),
-            ("custom", "https://api.kimi.com/coding", "kimi", C, A),
-            ("openai-api", "https://api.openai.com/v1", "gpt-4.1", R, R),
-            ("custom", "https://api.openai.com/v1", "gpt-4.1", C, R),
-            (
-                "custom",
-                "https://host.example/v1",
-                "openai/gpt-5-mini",
-                C,
-                R,
-            ),
-            ("custom", "http://127.0.0.1:1/v1", "gpt-5", C, C),
-            (
-                "custom",
-                "https://x.openai.azure.com/openai/v1",
-                "gpt-5",
-                C,
-                C,
-            ),
+        for (id, url, model, expected) in [
+            ("xai", "https://api.x.ai/v1", "grok-4", R),
+            ("custom", "https://api.x.ai/v1", "grok-4", R),
+            ("anthropic", "https://proxy.example/", "claude", A),
+            ("custom", "https://api.anthropic.com", "claude", A),
+            ("custom", "https://host.example/anthropic/", "m", A),
+            ("custom", "https://api.kimi.com/coding", "kimi", A),
+            ("openai-api", "https://api.openai.com/v1", "gpt-4.1", R),
+            ("custom", "https://api.openai.com/v1", "gpt-4.1", R),
+            ("custom", "https://host.example/v1", "openai/gpt-5-mini", R),
+            ("custom", "http://127.0.0.1:1/v1", "gpt-5", C),
+            ("custom", "https://x.openai.azure.com/openai/v1", "gpt-5", C),
             (
                 "nous",
                 "https://inference-api.nousresearch.com/v1",
                 "gpt-5",
-                C,
                 C,
             ),
             (
@@ -95,36 +77,49 @@ mod tests {
                 "https://openrouter.ai/api/v1",
                 "openai/gpt-5",
                 C,
-                C,
             ),
             (
                 "gemini",
                 "https://generativelanguage.googleapis.com/v1beta",
                 "gemini-3",
                 G,
-                G,
             ),
             (
                 "gemini",
                 "https://generativelanguage.googleapis.com/v1beta/openai",
                 "gemini-3",
-                G,
                 C,
             ),
             (
                 "opencode-zen",
                 "https://opencode.ai/zen/v1",
                 "claude-opus",
-                C,
                 A,
             ),
-            ("opencode-zen", "https://opencode.ai/zen/v1", "gpt-5", C, R),
-            ("opencode-zen", "https://opencode.ai/zen/v1", "glm-5", C, C),
+            ("opencode-zen", "https://opencode.ai/zen/v1", "gpt-5", R),
+            (
+                "azure",
+                "https://x.openai.azure.com/openai/v1",
+                "gpt-5.1",
+                R,
+            ),
+            (
+                "azure",
+                "https://x.openai.azure.com/openai/v1",
+                "gpt-4.1",
+                C,
+            ),
+            (
+                "azure",
+                "https://x.services.ai.azure.com/anthropic",
+                "claude",
+                A,
+            ),
+            ("opencode-zen", "https://opencode.ai/zen/v1", "glm-5", C),
             (
                 "opencode-go",
                 "https://opencode.ai/zen/go/v1",
                 "minimax-m2",
-                C,
                 A,
             ),
             (
@@ -132,11 +127,10 @@ mod tests {
                 "https://api.deepseek.com/v1",
                 "deepseek-chat",
                 C,
-                C,
             ),
         ] {
-            let got = infer(provider, &Url::parse(url).unwrap(), model, default);
-            assert_eq!(got, expected, "{provider} {url} {model}");
+            let got = infer(provider(id).unwrap(), &Url::parse(url).unwrap(), model);
+            assert_eq!(got, expected, "{id} {url} {model}");
         }
     }
 }

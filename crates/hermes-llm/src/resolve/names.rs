@@ -35,29 +35,21 @@ pub fn wire_name(provider: &Provider, model: &str) -> String {
     } else {
         model.to_owned()
     };
-    let own_prefix_gone = |prefixes: &[&str]| {
-        prefixes
-            .iter()
-            .find_map(|prefix| model.strip_prefix(prefix)?.strip_prefix('/'))
-            .unwrap_or(&model)
-            .to_owned()
-    };
+    if provider.router {
+        return with_vendor(&model);
+    }
+    if provider.any_prefix {
+        return model.rsplit('/').next().unwrap_or(&model).to_owned();
+    }
+    let own = provider
+        .prefixes
+        .iter()
+        .find_map(|prefix| model.strip_prefix(prefix.as_str())?.strip_prefix('/'))
+        .unwrap_or(&model);
     match provider.id.as_str() {
-        _ if provider.router => with_vendor(&model),
-        "anthropic" => own_prefix_gone(&["anthropic"]).replace('.', "-"),
-        "copilot" | "copilot-acp" | "openai-codex" | "openai-api" => own_prefix_gone(&["openai"]),
-        "opencode-zen" | "opencode-go" => model.rsplit('/').next().unwrap_or(&model).to_owned(),
-        "deepseek" => deepseek(&own_prefix_gone(&["deepseek"])),
-        "gemini" | "huggingface" | "custom" | "lmstudio" | "nvidia" | "novita" | "gmi" => model,
-        "xai" | "xai-oauth" => own_prefix_gone(&["x-ai", "xai"]),
-        "zai" => own_prefix_gone(&["z-ai", "zai"]),
-        "kimi-coding" | "kimi-coding-cn" => own_prefix_gone(&["moonshotai", "moonshot", "kimi"]),
-        "minimax" | "minimax-cn" | "minimax-oauth" => own_prefix_gone(&["minimax"]),
-        "alibaba" | "alibaba-coding-plan" | "qwen-oauth" => own_prefix_gone(&["qwen", "alibaba"]),
-        "xiaomi" => own_prefix_gone(&["xiaomi"]),
-        "arcee" => own_prefix_gone(&["arcee-ai", "arcee"]),
-        "stepfun" => own_prefix_gone(&["stepfun"]),
-        id => own_prefix_gone(&[id]),
+        "anthropic" => own.replace('.', "-"),
+        "deepseek" => deepseek(own),
+        _ => own.to_owned(),
     }
 }
 

@@ -168,17 +168,10 @@ pub(super) fn not_built(provider: &Provider) -> Option<ResolveError> {
         AuthKind::Process => "another program",
         AuthKind::Aws => "requests signed for AWS",
     };
-    let instead = match provider.id.as_str() {
-        "openai-codex" => Some("openai-api"),
-        "google-gemini-cli" => Some("gemini"),
-        "xai-oauth" => Some("xai"),
-        "minimax-oauth" => Some("minimax"),
-        _ => None,
-    };
     Some(ResolveError::NotBuilt {
         label: provider.label.clone(),
         what,
-        instead,
+        instead: provider.instead.clone(),
     })
 }
 

@@ -1,15 +1,19 @@
 //! Markers that tell a provider up to where a prefix may be cached: on the system
 //! text and on the last three messages, four in all.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Where a marker goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CacheLayout {
     /// The Anthropic format itself: tool results carry markers too.
     Native,
     /// Chat completions that an intermediary translates.
     Envelope,
+    /// The same, on the system text only.
+    System,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +44,10 @@ impl CacheMarkers {
         if has_system {
             self.mark_content(&mut messages[0]);
         }
-        let mut left = MARKED_MESSAGES;
+        let mut left = match self.layout {
+            CacheLayout::System => 0,
+            CacheLayout::Native | CacheLayout::Envelope => MARKED_MESSAGES,
+        };
         for message in messages[start..].iter_mut().rev() {
             if left == 0 {
                 break;

@@ -108,6 +108,8 @@ pub enum SessionHint {
     Body,
     /// `prompt_cache_key` in the body.
     CacheKey,
+    /// `metadata` in the body, with a name for this request beside it.
+    Metadata,
 }
 
 /// Forms that an endpoint turned out to refuse; learnt while talking to it and
@@ -138,7 +140,11 @@ pub struct Form {
     pub output_cap_field: OutputCapField,
     /// The cap when the request has none; `None` leaves it to the provider.
     pub default_output: Option<u32>,
+    /// Where a cap must be sent: it may not fill the window by itself.
+    pub window_cap: Option<u32>,
     pub reasoning: ReasoningStyle,
+    /// The efforts that the model takes, where the server says so.
+    pub efforts: Option<Vec<String>>,
     pub echo: Echo,
     pub no_temperature: bool,
     pub cache: Option<CacheMarkers>,
@@ -154,6 +160,8 @@ pub struct Form {
     pub issuer: String,
     /// The endpoint takes no output cap at all.
     pub no_output_cap: bool,
+    /// No summary of the reasoning is asked for.
+    pub no_reasoning_summary: bool,
     pub service_tier: Option<String>,
     /// Merged over the body last.
     pub extra_body: Map<String, Value>,

@@ -187,6 +187,12 @@ fn quirks_of_chat_endpoints() {
         (
             ReasoningStyle::Thinking,
             "kimi-k2.5",
+            None,
+            json!({"thinking": {"type": "enabled"}, "reasoning_effort": "medium"}),
+        ),
+        (
+            ReasoningStyle::Thinking,
+            "kimi-k2.5",
             Some(Effort::None),
             json!({"thinking": {"type": "disabled"}}),
         ),
@@ -248,7 +254,20 @@ fn reasoning_goes_back_only_where_it_is_wanted() {
     };
     assert_eq!(echoed(Echo::Never), [json!(null), json!(null)]);
     assert_eq!(echoed(Echo::Stored), [json!("hm"), json!(null)]);
-    assert_eq!(echoed(Echo::Always), [json!("hm"), json!(" ")]);
+    // What another provider thought does not stand beside a call.
+    assert_eq!(echoed(Echo::Always), [json!(" "), json!(" ")]);
+    let mut own = request();
+    let mut answer = Message::clone(&own.messages[1]);
+    answer.reasoning_details = None;
+    own.messages[1] = Arc::new(answer);
+    let always = Form {
+        echo: Echo::Always,
+        ..form("m")
+    };
+    assert_eq!(
+        encode(ChatCompletions, &own, &always)["messages"][2]["reasoning_content"],
+        "hm"
+    );
     let routed = Form {
         reasoning: ReasoningStyle::Router,
         ..form("m")

@@ -1,5 +1,6 @@
 mod auth;
 mod auxiliary;
+mod catalogue;
 mod classify;
 mod decode;
 mod encode;

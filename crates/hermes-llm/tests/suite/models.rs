@@ -8,7 +8,7 @@ use hermes_llm::catalogue::{AuthKind, providers};
 use hermes_llm::resolve::{ResolveError, Selection};
 use hermes_llm::wire::ApiMode;
 use hermes_llm::{
-    ErrorClass, LocalServer, Models, OpenError, RetryPolicy, Secret, find_servers_at,
+    Effort, ErrorClass, LocalServer, Models, OpenError, RetryPolicy, Secret, find_servers_at,
 };
 use hermes_testkit::TestHome;
 use hermes_testkit::model::{Dialect, ModelServer, Reply};
@@ -359,4 +359,117 @@ async fn every_provider_with_a_key_is_asked_in_its_format_with_its_key() {
         seen += 1;
     }
     assert_eq!(seen, 25);
+}
+
+#[tokio::test]
+async fn what_was_learnt_counts_more_than_what_is_published_and_less_than_the_user() {
+    let (home, server) = (TestHome::new(), ModelServer::start());
+    let mut environment = home.environment();
+    environment.set("DEEPSEEK_API_KEY", "k");
+    environment.set("DEEPSEEK_BASE_URL", server.url());
+    let window = async |yaml: &str| {
+        home.config(yaml);
+        let models = models_in(&home.home(), &environment);
+        let opened = models.open(&Selection::default()).await.unwrap();
+        opened.model.context_window()
+    };
+    let plain = "model: {default: deepseek-chat, provider: deepseek}";
+    assert_eq!(window(plain).await, 1_000_000);
+    home.write(
+        "context_length_cache.yaml",
+        format!(
+            "context_lengths:\n  deepseek-chat@{}: 131072\n",
+            server.url()
+        ),
+    );
+    assert_eq!(window(plain).await, 131_072);
+    let said = "model: {default: deepseek-chat, provider: deepseek, context_length: 90000}";
+    assert_eq!(window(said).await, 90_000);
+    assert!(server.all_requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_router_is_asked_once_about_a_model_that_no_table_has() {
+    let (home, server) = (TestHome::new(), ModelServer::start());
+    server.models(vec![
+        json!({"id": "acme/new", "context_length": 88_000}),
+        json!({"id": "acme/other", "context_length": 9_000}),
+    ]);
+    let mut environment = home.environment();
+    environment.set("OPENROUTER_API_KEY", "k");
+    environment.set("OPENROUTER_BASE_URL", server.url());
+    let window = async |model: &str| {
+        let selection = Selection::of(Some("openrouter"), Some(model));
+        let models = models_in(&home.home(), &environment);
+        models
+            .open(&selection)
+            .await
+            .unwrap()
+            .model
+            .context_window()
+    };
+    assert_eq!(window("acme/new").await, 88_000);
+    assert_eq!(window("acme/new").await, 88_000);
+    assert_eq!(server.all_requests().len(), 1);
+    // Nobody is asked about what is published, and silence is no answer.
+    assert_eq!(window("claude-opus-4.6").await, 1_000_000);
+    assert_eq!(server.all_requests().len(), 1);
+    assert_eq!(window("acme/unheard-of").await, 256_000);
+}
+
+#[tokio::test]
+async fn lm_studio_loads_a_model_with_enough_room_and_is_told_efforts_it_knows() {
+    let (home, server) = (TestHome::new(), ModelServer::start());
+    let list = |loaded: serde_json::Value| {
+        let entry = json!({
+            "key": "org/model", "max_context_length": 131_072, "loaded_instances": loaded,
+            "capabilities": {"reasoning": {"allowed_options": ["off", "low", "high"]}},
+        });
+        Reply::json(200, &json!({"models": [entry]}))
+    };
+    server.route("/api/v1/models", list(json!([])));
+    server.route(
+        "/api/v1/models/load",
+        Reply::json(200, &json!({"status": "loaded"})),
+    );
+    let mut environment = home.environment();
+    environment.set("LM_BASE_URL", server.url());
+    let selection = Selection::of(Some("lmstudio"), Some("org/model"));
+    let opened = models_in(&home.home(), &environment)
+        .open(&selection)
+        .await
+        .unwrap();
+    assert_eq!(opened.model.context_window(), 64_000);
+    let order = server.all_requests().pop().unwrap();
+    assert_eq!(order.path, "/api/v1/models/load");
+    assert_eq!(
+        order.body,
+        json!({"model": "org/model", "context_length": 64_000})
+    );
+    for (effort, sent) in [
+        (Effort::XHigh, Some("high")),
+        (Effort::Minimal, Some("low")),
+        (Effort::None, Some("off")),
+        (Effort::Medium, None),
+    ] {
+        server.push(Reply::text("ok"));
+        let mut request = hello();
+        request.limits.effort = Some(effort);
+        ask(&*opened.model, &request).await.unwrap();
+        let body = server.requests().pop().unwrap().body;
+        let word = body.get("reasoning_effort").and_then(|word| word.as_str());
+        assert_eq!(word, sent, "{effort:?}");
+    }
+    // A model that is loaded well is left alone.
+    let asked = server.all_requests().len();
+    server.route(
+        "/api/v1/models",
+        list(json!([{"id": "org/model", "config": {"context_length": 100_000}}])),
+    );
+    let opened = models_in(&home.home(), &environment)
+        .open(&selection)
+        .await
+        .unwrap();
+    assert_eq!(opened.model.context_window(), 100_000);
+    assert_eq!(server.all_requests().len(), asked + 1);
 }

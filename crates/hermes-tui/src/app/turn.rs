@@ -480,6 +480,7 @@ fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {
         StopReason::Guardrail => Some("stopped: the same step failed again and again"),
         StopReason::Partial => Some("the answer is incomplete"),
         StopReason::RateLimited => Some("the provider limits the rate"),
+        StopReason::KeyRefused => Some("the provider refuses the key"),
         StopReason::Failed => Some("the turn failed"),
     };
     if let Some(word) = word {

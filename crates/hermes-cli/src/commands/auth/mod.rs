@@ -10,7 +10,7 @@ use std::io::Write;
 use clap::{Subcommand, ValueEnum};
 use hermes_http::Http;
 use hermes_llm::auth::{
-    AuthError, AuthFile, ManageError, PoolSpec, Row, Status, add_key, list, remove, reset,
+    AuthError, AuthFile, ManageError, PoolSpec, Row, Status, add_key, list, logout, remove, reset,
 };
 use hermes_llm::resolve::{ResolveError, pool_for_new_key, pool_of, pool_spec, usable_providers};
 use hermes_llm::{Models, OpenError, Secret};
@@ -72,14 +72,18 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    #[command(hide = true, disable_help_flag = true)]
-    Logout(Words),
+    /// Forget every key and login that is stored for a provider
+    Logout {
+        /// The provider
+        provider: String,
+    },
     #[command(hide = true, disable_help_flag = true)]
     Spotify(Words),
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    #[value(alias = "api_key")]
     ApiKey,
     Oauth,
 }
@@ -108,7 +112,7 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         Some(Action::Remove { provider, target }) => keys.remove(&provider, &target, out),
         Some(Action::Reset { provider }) => keys.reset(&provider, out),
         Some(Action::Status { provider, json }) => keys.status(&provider, json, out),
-        Some(Action::Logout(_)) => Err(not_built("auth logout")),
+        Some(Action::Logout { provider }) => keys.logout(&provider, out),
         Some(Action::Spotify(_)) => Err(not_built("auth spotify")),
     }
 }
@@ -243,9 +247,9 @@ impl<'a> Keys<'a> {
         if let Some(variable) = removed.variable {
             writeln!(
                 out,
-                "  {variable} is still set, but is ignored for {} from now on; remove it from {} to be rid of it",
-                spec.name,
+                "  {variable} is still set, but is ignored for {name} until `hermes auth add {name}`; remove it from {} to be rid of it",
                 self.context.home.display(&self.context.home.env_file()),
+                name = spec.name,
             )?;
         }
         Ok(Exit::SUCCESS)
@@ -255,6 +259,36 @@ impl<'a> Keys<'a> {
         let spec = self.spec(provider)?;
         let forgiven = reset(&self.file, &self.context.clock, &spec)?;
         writeln!(out, "Reset status on {forgiven} {} credentials", spec.name)?;
+        Ok(Exit::SUCCESS)
+    }
+
+    fn logout(&self, provider: &str, out: &mut Out) -> Result<Exit, CommandError> {
+        let spec = self.spec(provider)?;
+        let name = &spec.name;
+        let gone = logout(&self.file, &self.context.clock, &spec)?;
+        let what = match (gone.credentials, gone.login) {
+            (0, false) => "nothing was stored".to_owned(),
+            (0, true) => "its login is forgotten".to_owned(),
+            (1, _) => "one credential is forgotten".to_owned(),
+            (more, _) => format!("{more} credentials are forgotten"),
+        };
+        writeln!(out, "Logged out of {name}: {what}.")?;
+        for row in self
+            .models
+            .with_sources(|sources| list(sources.auth, &spec, &self.context.clock))?
+        {
+            match row.source.strip_prefix("env:") {
+                Some(variable) => writeln!(
+                    out,
+                    "  {variable} is set and still counts; `hermes auth remove {name} {variable}` has it ignored"
+                )?,
+                None => writeln!(
+                    out,
+                    "  {} is a key of the default profile, which this profile may use; `hermes -p default auth logout {name}` forgets it",
+                    row.label
+                )?,
+            }
+        }
         Ok(Exit::SUCCESS)
     }
 

@@ -39,6 +39,9 @@ pub(super) struct Call {
 }
 
 pub(super) fn run(call: Call, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    context
+        .config()
+        .map_err(|error| worker::cannot_start(error.into(), context))?;
     context.start_logging(LogRole::Agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -52,7 +55,9 @@ pub(super) fn run(call: Call, context: &Context, out: &mut Out) -> Result<Exit, 
 
 async fn converse(call: Call, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
     let worker = worker::begin(context)?;
-    let exit = talk(call, context, worker.as_ref(), out).await;
+    let exit = talk(call, context, worker.as_ref(), out)
+        .await
+        .map_err(|error| worker::judged(error, context));
     // A task must not wait for somebody to notice that its worker never began.
     if let (Some(worker), Err(error)) = (&worker, &exit) {
         worker.gave_up(error);
@@ -403,7 +408,8 @@ fn ended(
         }
         StopReason::Interrupted => ErrorKind::Interrupted,
         StopReason::RateLimited if is_worker => ErrorKind::RateLimited,
-        StopReason::Failed | StopReason::RateLimited => ErrorKind::Remote,
+        StopReason::KeyRefused if is_worker => ErrorKind::ConfigFinal,
+        StopReason::Failed | StopReason::KeyRefused | StopReason::RateLimited => ErrorKind::Remote,
         _ => ErrorKind::User,
     };
     let cause = outcome

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hermes_agent::picture;
+use hermes_config::Config;
 use hermes_kanban::tools::ToolAccess;
 use hermes_kanban::worker::{Assignment, Next, NotMine, TurnEnd, WorkerSession};
 use hermes_kanban::{Host, KanbanError, Settings};
@@ -28,7 +29,29 @@ pub(super) fn begin(context: &Context) -> Result<Option<Worker>, CommandError> {
     let Some(assignment) = Assignment::of(&context.environment) else {
         return Ok(None);
     };
-    let config = context.config()?;
+    check_in(assignment, context.config()?, context).map(Some)
+}
+
+/// The configuration cannot be read. The board is told with what there is without
+/// it, because whoever started this worker may not wait for it.
+pub(super) fn cannot_start(error: CommandError, context: &Context) -> CommandError {
+    let error = judged(error, context);
+    if let Some(assignment) = Assignment::of(&context.environment) {
+        match check_in(assignment, &Config::defaults(), context) {
+            Ok(worker) => worker.gave_up(&error),
+            Err(reason) => {
+                tracing::error!(reason = %reason.error, "the worker's end was not written down");
+            }
+        }
+    }
+    error
+}
+
+fn check_in(
+    assignment: Assignment,
+    config: &Config,
+    context: &Context,
+) -> Result<Worker, CommandError> {
     let host = Host::of_machine();
     let access = ToolAccess::new(
         &context.home,
@@ -47,10 +70,19 @@ pub(super) fn begin(context: &Context) -> Result<Option<Worker>, CommandError> {
             }
             NotMine::Board(error) => failed(error),
         })?;
-    Ok(Some(Worker {
+    Ok(Worker {
         session: Arc::new(Mutex::new(session)),
         pulsed: Mutex::new(None),
-    }))
+    })
+}
+
+/// Whoever starts workers starts them again; what is wrong with the configuration
+/// is still wrong then, and the exit code says so.
+pub(super) fn judged(mut error: CommandError, context: &Context) -> CommandError {
+    if error.kind == ErrorKind::Config && Assignment::of(&context.environment).is_some() {
+        error.kind = ErrorKind::ConfigFinal;
+    }
+    error
 }
 
 fn failed(error: KanbanError) -> CommandError {
@@ -139,6 +171,9 @@ impl Worker {
             ErrorKind::RateLimited => TurnEnd::RateLimited {
                 message: error.error.to_string(),
             },
+            ErrorKind::ConfigFinal => TurnEnd::Misconfigured {
+                message: error.error.to_string(),
+            },
             _ => TurnEnd::Failed {
                 message: error.error.to_string(),
             },
@@ -165,6 +200,7 @@ fn turn_end(outcome: &TurnOutcome, signalled: bool) -> TurnEnd {
             used: outcome.api_calls,
             max: outcome.api_calls,
         },
+        StopReason::KeyRefused => TurnEnd::Misconfigured { message: message() },
         StopReason::Failed => TurnEnd::Failed { message: message() },
         StopReason::Answered | StopReason::Partial | StopReason::Guardrail => TurnEnd::Answered {
             text: outcome.answer.clone(),

@@ -113,6 +113,7 @@ fn add_limits(body: &mut Map<String, Value>, request: &Request, form: &Form) {
             sampling = Some(1.0);
         }
     }
+    let cap = form.window_cap.map_or(cap, |room| cap.min(room));
     body.insert("max_tokens".to_owned(), json!(cap));
     if let Some(value) = sampling {
         body.insert("temperature".to_owned(), temperature(value));

@@ -53,8 +53,19 @@ pub fn encode(request: &Request, form: &Form) -> Value {
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
     add_limits(&mut body, request, form);
-    if let (SessionHint::Body, Some(session)) = (form.session, &request.session) {
-        body.insert("session_id".to_owned(), json!(&**session));
+    match (form.session, &request.session) {
+        (SessionHint::Body, Some(session)) => {
+            body.insert("session_id".to_owned(), json!(&**session));
+        }
+        (SessionHint::Metadata, Some(session)) => {
+            // Each request of a session has a name of its own, the same if repeated.
+            let prompt = format!("{session}-{}", request.messages.len());
+            body.insert(
+                "metadata".to_owned(),
+                json!({"sessionId": &**session, "promptId": prompt}),
+            );
+        }
+        _ => {}
     }
     if let Some(tier) = &form.service_tier {
         body.insert("service_tier".to_owned(), json!(tier));
@@ -123,7 +134,11 @@ fn add_reasoning(body: &mut Map<String, Value>, effort: Option<Effort>, form: &F
                 _ => "high",
             };
             match effort {
-                None | Some(Effort::None) => {}
+                Some(Effort::None) => {}
+                None if form.reasoning == ReasoningStyle::Thinking => {
+                    put("reasoning_effort", json!("medium"));
+                }
+                None => {}
                 Some(Effort::XHigh) => put("reasoning_effort", json!(highest)),
                 Some(Effort::Minimal) => put("reasoning_effort", json!("low")),
                 Some(other) => put("reasoning_effort", json!(other.as_str())),
@@ -133,11 +148,30 @@ fn add_reasoning(body: &mut Map<String, Value>, effort: Option<Effort>, form: &F
         ReasoningStyle::ThinkOff => {}
         ReasoningStyle::Effort | ReasoningStyle::EffortHigh => {
             let fallback = (form.reasoning == ReasoningStyle::EffortHigh).then_some(Effort::High);
-            if let Some(effort) = effort.or(fallback) {
-                put("reasoning_effort", json!(effort.as_str()));
+            if let Some(word) = effort.or(fallback).and_then(|effort| offered(effort, form)) {
+                put("reasoning_effort", json!(word));
             }
         }
     }
+}
+
+/// The word for an effort, if the model takes it or one that is near.
+fn offered(effort: Effort, form: &Form) -> Option<&'static str> {
+    let word = effort.as_str();
+    let Some(efforts) = &form.efforts else {
+        return Some(word);
+    };
+    let near: &[&'static str] = match effort {
+        Effort::None => &["none", "off"],
+        Effort::Minimal => &["minimal", "low", "on"],
+        Effort::Low => &["low", "on"],
+        Effort::Medium => &["medium", "on"],
+        Effort::High => &["high", "on"],
+        Effort::XHigh => &["xhigh", "high", "on"],
+    };
+    near.iter()
+        .find(|word| efforts.iter().any(|known| known == *word))
+        .copied()
 }
 
 fn encode_message(message: &Message, form: &Form) -> Value {
@@ -182,11 +216,18 @@ fn encode_message(message: &Message, form: &Form) -> Value {
 /// Reasoning that goes back: as text where the endpoint wants it, as the blocks
 /// that a router sent where there are some.
 fn add_echo(out: &mut Map<String, Value>, message: &Message, form: &Form) {
+    let routed = matches!(
+        form.reasoning,
+        ReasoningStyle::Router | ReasoningStyle::RouterAlways
+    );
+    // Endpoints that insist on their reasoning send it as plain text. Blocks mean
+    // that another provider thought this, and its thoughts are refused beside calls.
+    let foreign = !routed && !message.tool_calls.is_empty() && message.reasoning_details.is_some();
     let stored = message
         .reasoning
         .as_deref()
         .map(str::trim)
-        .filter(|text| !text.is_empty());
+        .filter(|text| !text.is_empty() && !(foreign && form.echo == Echo::Always));
     let text = match form.echo {
         Echo::Never => None,
         Echo::Stored => stored,
@@ -195,10 +236,6 @@ fn add_echo(out: &mut Map<String, Value>, message: &Message, form: &Form) {
     if let Some(text) = text {
         out.insert("reasoning_content".to_owned(), json!(text));
     }
-    let routed = matches!(
-        form.reasoning,
-        ReasoningStyle::Router | ReasoningStyle::RouterAlways
-    );
     if !routed || form.mend.no_reasoning_details {
         return;
     }

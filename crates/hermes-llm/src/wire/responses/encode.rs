@@ -62,10 +62,12 @@ fn add_limits(body: &mut Map<String, Value>, request: &Request, form: &Form) {
             Effort::Minimal => "low",
             other => other.as_str(),
         };
-        body.insert(
-            "reasoning".to_owned(),
-            json!({"effort": word, "summary": "auto"}),
-        );
+        let reasoning = if form.no_reasoning_summary {
+            json!({"effort": word})
+        } else {
+            json!({"effort": word, "summary": "auto"})
+        };
+        body.insert("reasoning".to_owned(), reasoning);
     }
     if form.reasoning != ReasoningStyle::None {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
