@@ -32,7 +32,9 @@ pub mod settings;
 pub mod ssh;
 pub mod target;
 
-pub use files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, ShellFiles, Stat};
+pub use files::{
+    Entry, FileError, FileKind, Files, Glance, MAX_READ, NewFileMode, ShellFiles, Stat,
+};
 pub use path::{HostPath, Mount, MountMap, SandboxPath};
 pub use run::{ScriptError, ScriptOutcome, run_script};
 pub use sandbox::{Sandbox, SandboxParts};

@@ -54,6 +54,28 @@ pub trait Files: Send + Sync {
         Box::pin(async move { Ok((self.resolve(path).await?, self.stat(path).await?)) })
     }
 
+    /// [`Self::look`] and, where it is a regular file of at most `limit` bytes that can
+    /// be read, the contents: in one go for the same reason.
+    fn look_into<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Glance, FileError>> {
+        Box::pin(async move {
+            let (real, stat) = self.look(path).await?;
+            let small = |stat: &Stat| stat.kind == FileKind::File && stat.size <= limit;
+            let contents = match stat.as_ref().is_some_and(small) {
+                true => self.read(path, 0, limit).await.ok(),
+                false => None,
+            };
+            Ok(Glance {
+                real,
+                stat,
+                contents,
+            })
+        })
+    }
+
     fn create_directories<'a>(
         &'a self,
         path: &'a SandboxPath,
@@ -87,6 +109,15 @@ pub struct Stat {
     pub modified_nanos: i128,
     /// Device and inode: the same file under two names.
     pub id: (u64, u64),
+}
+
+/// What one look at a path brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    pub real: SandboxPath,
+    pub stat: Option<Stat>,
+    /// `None`: not read, for whatever reason; reading it tells.
+    pub contents: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};
+use super::{Entry, FileError, FileKind, Files, Glance, MAX_READ, NewFileMode, Stat};
 use crate::path::SandboxPath;
 use crate::run::run_script;
 use crate::session::quote;
@@ -60,6 +60,17 @@ e=${e%?x}
 [ "$e" = / ] && [ -n "$rest" ] && e=
 "#;
 
+/// Copies so many bytes in large blocks: `head -c` of some systems writes 4 KiB at a
+/// time, and every piece wakes each process between here and the engine.
+fn first(bytes: u64) -> String {
+    const BLOCK: u64 = 64 << 10;
+    match (bytes / BLOCK, bytes % BLOCK) {
+        (0, rest) => format!("head -c {rest}"),
+        (blocks, 0) => format!("dd bs={BLOCK} count={blocks}"),
+        (blocks, rest) => format!("{{ dd bs={BLOCK} count={blocks}; head -c {rest}; }}"),
+    }
+}
+
 fn stat_of(line: &[u8]) -> Result<Stat, FileError> {
     parse_stat(&String::from_utf8_lossy(line))
         .ok_or_else(|| FileError::Unavailable("`stat` answered oddly".to_owned()))
@@ -92,11 +103,7 @@ impl ShellFiles {
         let outcome = run_script(&*self.target, text, stdin, max_bytes + EXTRA, PATIENCE)
             .await
             .map_err(|error| FileError::Unavailable(error.to_string()))?;
-        let end = outcome.output.iter().position(|byte| *byte == b'\n');
-        let (word, rest) = match end {
-            Some(end) => (&outcome.output[..end], &outcome.output[end + 1..]),
-            None => (&outcome.output[..], &[][..]),
-        };
+        let (word, rest) = split_at_byte(&outcome.output, b'\n');
         let kind = match word {
             b"ok" => return Ok(rest.to_vec()),
             b"missing" => io::ErrorKind::NotFound,
@@ -119,6 +126,39 @@ impl ShellFiles {
             path: path.clone(),
             source: kind.into(),
         })
+    }
+
+    /// Facts, the path without links and, where `reading` prints them after a `+`, the
+    /// contents.
+    async fn glance(
+        &self,
+        path: &SandboxPath,
+        reading: &str,
+        limit: u64,
+    ) -> Result<Glance, FileError> {
+        let script = format!(
+            "asked=$p\ns=$({STAT}) || {{ case $s in *'No such file'*) s=missing ;; *) why \"$s\" ;; esac; }}\n{REAL}echo ok\nprintf '%s\\n' \"$s\"\nprintf '%s\\000' \"$e$rest\"\n{reading}:\n"
+        );
+        let max = usize::try_from(limit).unwrap_or(usize::MAX);
+        let bytes = self.ask(path, &script, Stdin::Null, max).await?;
+        let (line, rest) = split_at_byte(&bytes, b'\n');
+        let (real, contents) = split_at_byte(rest, 0);
+        Ok(Glance {
+            real: absolute(path, real)?,
+            stat: match line {
+                b"missing" => None,
+                line => Some(stat_of(line)?),
+            },
+            contents: contents.strip_prefix(b"+").map(<[u8]>::to_vec),
+        })
+    }
+}
+
+/// What is before the byte, and what after it.
+fn split_at_byte(bytes: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    match bytes.iter().position(|byte| *byte == separator) {
+        Some(at) => (&bytes[..at], &bytes[at + 1..]),
+        None => (bytes, &[]),
     }
 }
 
@@ -143,10 +183,9 @@ impl Files for ShellFiles {
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<u8>, FileError>> {
         let limit = limit.min(MAX_READ);
-        // Counting from the end of a pipe is slow; a file that is read from its
-        // beginning needs no `tail`.
+        // A file that is read from its beginning needs no `tail`.
         let reading = if offset == 0 {
-            format!("head -c {limit} <\"$p\"")
+            format!("{} <\"$p\"", first(limit))
         } else {
             format!("tail -c +{} <\"$p\" | head -c {limit}", offset + 1)
         };
@@ -246,20 +285,24 @@ done
         &'a self,
         path: &'a SandboxPath,
     ) -> BoxFuture<'a, Result<(SandboxPath, Option<Stat>), FileError>> {
-        let script = format!(
-            "s=$({STAT}) || {{ case $s in *'No such file'*) s=missing ;; *) why \"$s\" ;; esac; }}\n{REAL}echo ok\nprintf '%s\\n' \"$s\"\nprintf '%s' \"$e$rest\"\n"
-        );
         Box::pin(async move {
-            let bytes = self.ask(path, &script, Stdin::Null, 64 << 10).await?;
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let (line, real) = bytes.split_at(end.unwrap_or(bytes.len()));
-            let real = absolute(path, real.get(1..).unwrap_or_default())?;
-            let stat = match line {
-                b"missing" => None,
-                line => Some(stat_of(line)?),
-            };
-            Ok((real, stat))
+            let glance = self.glance(path, "", 0).await?;
+            Ok((glance.real, glance.stat))
         })
+    }
+
+    fn look_into<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Glance, FileError>> {
+        let limit = limit.min(MAX_READ);
+        // The size is the second word of the facts.
+        let reading = format!(
+            "set -- $s\n[ -f \"$asked\" ] && [ -r \"$asked\" ] && [ \"$2\" -le {limit} ] && {{ printf +; {} <\"$asked\"; }} 2>/dev/null\n",
+            first(limit)
+        );
+        Box::pin(async move { self.glance(path, &reading, limit).await })
     }
 
     fn create_directories<'a>(

@@ -118,6 +118,39 @@ async fn facts_agree_with_the_file_system() {
 }
 
 #[tokio::test]
+async fn one_look_brings_the_contents_of_a_small_regular_file_and_of_nothing_else() {
+    for_both(async |files, root| {
+        // More than one block, and no whole number of them.
+        let bytes: Vec<u8> = (0..=255).cycle().take(200_001).collect();
+        let file = root.join("line\nbreak");
+        std::fs::write(&file, &bytes).unwrap();
+        symlink("line\nbreak", root.join("link")).unwrap();
+        std::fs::write(root.join("empty"), "").unwrap();
+        nix::unistd::mkfifo(&root.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let look = async |name: &str, limit| {
+            let glance = files.look_into(&inside(&root.join(name)), limit).await;
+            glance.unwrap()
+        };
+
+        let whole = look("link", 200_001).await;
+        assert_eq!(whole.real, inside(&file));
+        assert_eq!(whole.stat.map(|stat| stat.size), Some(200_001));
+        assert_eq!(whole.contents, Some(bytes));
+
+        let large = look("link", 200_000).await;
+        assert_eq!(large.stat.map(|stat| stat.size), Some(200_001));
+        assert_eq!(large.contents, None);
+
+        assert_eq!(look("empty", 10).await.contents, Some(vec![]));
+        assert_eq!(look("pipe", 10).await.contents, None);
+        assert_eq!(look("", 10).await.contents, None);
+        let missing = look("nothing", 10).await;
+        assert_eq!((missing.stat, missing.contents), (None, None));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn writes_follow_links_keep_modes_and_leave_no_traces() {
     for_both(async |files, root| {
         let real = root.join("real");

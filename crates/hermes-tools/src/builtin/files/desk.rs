@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hermes_sandbox::{FileError, FileKind, Files, SandboxPath, Stat};
+use hermes_sandbox::{FileError, FileKind, Files, Glance, SandboxPath, Stat};
 use hermes_types::SessionId;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -98,6 +98,17 @@ impl FileDesk {
         context: &ToolContext,
         text: &str,
     ) -> Result<Located, String> {
+        Ok(self.locate_and_read(context, text, 0).await?.0)
+    }
+
+    /// With the contents of a regular file of at most `limit` bytes: asking a sandbox
+    /// costs more than the bytes of an ordinary file.
+    pub(super) async fn locate_and_read(
+        &self,
+        context: &ToolContext,
+        text: &str,
+        limit: u64,
+    ) -> Result<(Located, Option<Vec<u8>>), String> {
         if text.trim().is_empty() {
             return Err("path is empty".to_owned());
         }
@@ -115,18 +126,27 @@ impl FileDesk {
                 .join(rest.trim_start_matches('/')),
             _ => cwd.join(text),
         };
-        let (real, stat) = files.look(&path).await.map_err(|error| plain(&error))?;
+        let glance = match limit {
+            0 => files.look(&path).await.map(|(real, stat)| Glance {
+                real,
+                stat,
+                contents: None,
+            }),
+            limit => files.look_into(&path, limit).await,
+        };
+        let glance = glance.map_err(|error| plain(&error))?;
         let outside = !text.starts_with(['/', '~']) && path.below(&cwd).is_none();
         let warning =
             outside.then(|| format!("'{text}' leads out of the working directory to {path}"));
-        Ok(Located {
+        let located = Located {
             session: context.session.clone(),
             files,
             path,
-            real,
-            stat,
+            real: glance.real,
+            stat: glance.stat,
             warning,
-        })
+        };
+        Ok((located, glance.contents))
     }
 
     /// Held while a file is read, changed and written back.

@@ -31,6 +31,9 @@ const MOST_SHOWN: u32 = 3;
 /// Files above this size are better read in small pieces.
 const LARGE: u64 = 512_000;
 
+/// Up to this size the contents come with the first look at the file.
+const AT_ONCE: u64 = 4 << 20;
+
 pub struct ReadFileTool {
     desk: Arc<FileDesk>,
 }
@@ -42,7 +45,13 @@ impl ReadFileTool {
 
     async fn read(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let path = required(arguments, "path").map_err(error)?;
-        let located = self.desk.locate(context, path).await.map_err(error)?;
+        let text_like = !BINARY.contains(&extension(path).as_str());
+        let at_once = if text_like { AT_ONCE } else { 0 };
+        let (located, contents) = self
+            .desk
+            .locate_and_read(context, path, at_once)
+            .await
+            .map_err(error)?;
         // By the name that was given, too: where `/dev/stdin` leads is anybody's guess.
         let policy = &self.desk.policy;
         if let Some(reason) = policy
@@ -55,11 +64,7 @@ impl ReadFileTool {
             return Err(not_found(&located).await);
         }
         let stat = located.regular().map_err(error)?;
-        let name = located.path.file_name().unwrap_or_default();
-        let extension = name
-            .rsplit_once('.')
-            .map(|(_, e)| e.to_ascii_lowercase())
-            .unwrap_or_default();
+        let extension = extension(located.path.as_str());
         if BINARY.contains(&extension.as_str()) {
             let picture = PICTURES.contains(&extension.as_str());
             return Err(json!({
@@ -81,11 +86,14 @@ impl ReadFileTool {
                 "file_size": stat.size,
             }));
         }
-        let bytes = located
-            .files
-            .read(&located.path, 0, MAX_READ)
-            .await
-            .map_err(|e| error(plain(&e)))?;
+        let bytes = match contents {
+            Some(bytes) => bytes,
+            None => located
+                .files
+                .read(&located.path, 0, MAX_READ)
+                .await
+                .map_err(|e| error(plain(&e)))?,
+        };
         let mut page = self.page(&located, &bytes, offset, limit)?;
         if !for_model {
             return Ok(Value::Object(page));
@@ -244,6 +252,13 @@ impl Tool for ReadFileTool {
     fn result_limit(&self) -> Option<usize> {
         None
     }
+}
+
+fn extension(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase())
+        .unwrap_or_default()
 }
 
 /// A NUL byte, or mostly control characters at the beginning.
