@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::agent::Agent;
+use crate::compress::CompressWish;
 use crate::control::{Control, Events};
 
 /// Messages that may wait for the running turn to end.
@@ -18,7 +19,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 enum Input {
     Message(Content),
-    Compress(Option<String>),
+    Compress(CompressWish),
     /// With the reason that the session is marked with; `None` leaves it open.
     Close(Option<&'static str>),
 }
@@ -66,8 +67,8 @@ impl Conversation {
     }
 
     /// Condenses the conversation when the running turn has ended.
-    pub fn compress(&self, topic: Option<String>) -> Result<(), SendError> {
-        self.put(Input::Compress(topic))
+    pub fn compress(&self, wish: CompressWish) -> Result<(), SendError> {
+        self.put(Input::Compress(wish))
     }
 
     fn put(&self, input: Input) -> Result<(), SendError> {
@@ -117,7 +118,7 @@ async fn run(mut agent: Agent, mut inputs: mpsc::Receiver<Input>) -> Agent {
                     naming = agent.naming(&outcome).map(tokio::spawn);
                 }
             }
-            Input::Compress(topic) => match agent.compress_now(topic.as_deref()).await {
+            Input::Compress(wish) => match agent.compress_now(&wish).await {
                 Ok(true) => {}
                 Ok(false) => {
                     agent

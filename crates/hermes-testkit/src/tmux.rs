@@ -124,6 +124,11 @@ impl Terminal {
         }
     }
 
+    /// Closes the terminal, as a window is closed: what runs in it gets a hang-up.
+    pub fn close(&self) {
+        self.ask(&["kill-session"]);
+    }
+
     /// Types a text, character by character.
     pub fn type_text(&self, text: &str) -> &Self {
         self.ask(&["send-keys", "-l", "--", text]);

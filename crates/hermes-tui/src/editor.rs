@@ -150,43 +150,36 @@ impl Editor {
         true
     }
 
-    /// Breaks the text into rows of at most `width` columns.
+    /// Breaks the text into rows of at most `width` columns: between words, and
+    /// inside words that are wider than a row.
     pub fn layout(&self, width: usize) -> Layout {
         let width = width.max(2);
-        let mut rows = vec![String::new()];
-        let mut used = 0;
-        let mut cursor = (0, 0);
+        let mut rows = Rows::new(width);
         for (at, grapheme) in self.text.grapheme_indices(true) {
             if grapheme == "\n" {
                 if at == self.cursor {
-                    cursor = (rows.len() - 1, used);
+                    rows.mark();
                 }
-                rows.push(String::new());
-                used = 0;
+                rows.next();
                 continue;
             }
             let shown = if grapheme == "\t" { "    " } else { grapheme };
-            let columns = display_width(shown);
-            if used + columns > width {
-                rows.push(String::new());
-                used = 0;
-            }
+            rows.make_room_for(shown);
             if at == self.cursor {
-                cursor = (rows.len() - 1, used);
+                rows.mark();
             }
-            used += columns;
-            if let Some(row) = rows.last_mut() {
-                row.push_str(shown);
-            }
+            rows.push(shown);
         }
         if self.cursor == self.text.len() {
-            if used >= width {
-                rows.push(String::new());
-                used = 0;
+            if rows.used >= width {
+                rows.next();
             }
-            cursor = (rows.len() - 1, used);
+            rows.mark();
         }
-        Layout { rows, cursor }
+        Layout {
+            rows: rows.rows,
+            cursor: rows.cursor,
+        }
     }
 
     fn cut(&mut self, start: usize, end: usize) {
@@ -225,6 +218,71 @@ impl Editor {
             used += display_width(grapheme);
         }
         end
+    }
+}
+
+/// Rows under way.
+struct Rows {
+    width: usize,
+    rows: Vec<String>,
+    /// Columns of the last row.
+    used: usize,
+    /// Bytes and columns of the last row up to where it may be broken.
+    may_break: (usize, usize),
+    cursor: (usize, usize),
+}
+
+impl Rows {
+    fn new(width: usize) -> Self {
+        Self {
+            width,
+            rows: vec![String::new()],
+            used: 0,
+            may_break: (0, 0),
+            cursor: (0, 0),
+        }
+    }
+
+    /// The cursor stands at the end of what is there.
+    fn mark(&mut self) {
+        self.cursor = (self.rows.len() - 1, self.used);
+    }
+
+    fn next(&mut self) {
+        self.rows.push(String::new());
+        self.used = 0;
+        self.may_break = (0, 0);
+    }
+
+    fn make_room_for(&mut self, shown: &str) {
+        if self.used + display_width(shown) <= self.width {
+            return;
+        }
+        let (bytes, columns) = self.may_break;
+        if columns == 0 || columns == self.used {
+            return self.next();
+        }
+        // The word that began in this row goes on in the next, whole.
+        let last = self.rows.len() - 1;
+        let word = self.rows[last].split_off(bytes);
+        if self.cursor.0 == last && self.cursor.1 >= columns {
+            self.cursor = (last + 1, self.cursor.1 - columns);
+        }
+        let used = self.used - columns;
+        self.next();
+        self.used = used;
+        self.rows[last + 1] = word;
+    }
+
+    fn push(&mut self, shown: &str) {
+        let columns = display_width(shown);
+        self.used += columns;
+        if let Some(row) = self.rows.last_mut() {
+            row.push_str(shown);
+            if shown.trim().is_empty() || columns > 1 {
+                self.may_break = (row.len(), self.used);
+            }
+        }
     }
 }
 
@@ -269,6 +327,18 @@ mod tests {
         e.word_right();
         e.delete_to_end();
         assert_eq!(e.text(), "one");
+    }
+
+    #[test]
+    fn rows_break_between_words_and_the_cursor_goes_along() {
+        let mut e = editor("one two three");
+        assert_eq!(e.layout(9).rows, ["one two ", "three"]);
+        assert_eq!(e.layout(9).cursor, (1, 5));
+        // The word that is moved takes a cursor inside it along.
+        e.left();
+        e.left();
+        assert_eq!(e.layout(10).cursor, (1, 3));
+        assert_eq!(editor("abcdefgh i").layout(4).rows, ["abcd", "efgh", " i"]);
     }
 
     #[test]

@@ -16,6 +16,17 @@ pub struct Chat {
     pub greeting: Vec<Line<'static>>,
 }
 
+/// A command of the catalogue as it was given.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub name: &'static str,
+    pub arguments: String,
+    /// Columns for the output of verbs.
+    pub width: usize,
+    /// Whether a turn runs meanwhile.
+    pub working: bool,
+}
+
 /// What a command of the program came to.
 pub enum Outcome {
     /// Markdown to show.
@@ -31,6 +42,12 @@ pub enum Outcome {
     Send(String),
     /// What was meant: as if this had been typed.
     Again(String),
+    /// It is noted, and carried out with these arguments when the turn has ended;
+    /// and what to say about it, as markdown.
+    Later {
+        arguments: String,
+        say: String,
+    },
     /// Show or hide what the model thinks; and what to say about it.
     ShowReasoning(bool, String),
     Quit,
@@ -70,14 +87,12 @@ pub trait Host {
     /// The first conversation. Called when the prompt is on the screen already.
     fn open(&mut self) -> LocalBoxFuture<'_, Result<Chat, String>>;
 
-    /// Carries out a command of the catalogue; output of verbs is `width` columns
-    /// wide. Dropped when the user does not want it any more.
+    /// Carries out a command of the catalogue. Dropped when the user does not want
+    /// it any more.
     fn command<'a>(
         &'a mut self,
         conversation: &'a Conversation,
-        name: &'static str,
-        arguments: String,
-        width: usize,
+        call: Call,
     ) -> LocalBoxFuture<'a, Outcome>;
 
     /// The picture on the clipboard, or why there is none.
@@ -85,6 +100,9 @@ pub trait Host {
 
     /// Stores that nobody is asked before something is thrown away.
     fn stop_confirming(&mut self) -> Result<(), String>;
+
+    /// Stores that a hint was shown, so that it is not shown again.
+    fn hint_shown(&mut self, name: &'static str);
 
     /// Completes a message before it is sent: what it refers to is brought along.
     /// The other half are remarks for the person.

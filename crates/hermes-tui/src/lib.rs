@@ -20,8 +20,8 @@ pub use app::{App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, S
 pub use editor::{Editor, Layout};
 pub use error::ChatError;
 pub use history::History;
-pub use host::{Chat, Host, Incoming, Outcome, Switch, Then};
+pub use host::{Call, Chat, Host, Incoming, Outcome, Switch, Then};
 pub use paint::{Live, Painter, ansi};
 pub use pick::pick;
-pub use run::{Beginning, run};
+pub use run::{Beginning, Signals, run};
 pub use theme::Theme;

@@ -10,6 +10,7 @@ pub use settings::{AgentSettings, skill_library};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_config::{Config, ConfigError};
 use hermes_home::{Clock, Home};
@@ -139,7 +140,9 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
     let mut registry = parts.tools;
     registry
         .add(TodoTool::new(todos.clone()))
-        .add(ClarifyTool::new(settings.clarify_timeout))
+        .add(ClarifyTool::new(clarify_patience(
+            config, wishes, &settings,
+        )))
         .add(SessionSearchTool::new(
             parts.state.clone(),
             home.clone(),
@@ -222,6 +225,16 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
         shelf,
         warnings,
     })
+}
+
+/// Somebody in front of a terminal answers sooner than somebody with a phone.
+const PATIENCE_AT_A_TERMINAL: Duration = Duration::from_secs(120);
+
+fn clarify_patience(config: &Config, wishes: &Wishes, settings: &AgentSettings) -> Duration {
+    match wishes.platform == "cli" && !config.is_set("agent.clarify_timeout") {
+        true => PATIENCE_AT_A_TERMINAL,
+        false => settings.clarify_timeout,
+    }
 }
 
 /// The tools that a platform or a flag allows.

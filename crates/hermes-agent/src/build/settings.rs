@@ -45,6 +45,25 @@ pub struct AgentSettings {
     pub warnings: Vec<String>,
 }
 
+/// The text over the system prompt: `agent.system_prompt`, or that of
+/// `display.personality`.
+fn overlay(config: &Config, warnings: &mut Vec<String>) -> Result<Option<String>, ConfigError> {
+    if let Some(text) = config.optional_string("agent.system_prompt")? {
+        return Ok(Some(text));
+    }
+    let name = config.string("display.personality")?;
+    if name.is_empty() || name == "none" {
+        return Ok(None);
+    }
+    let found = crate::personality(config, &name);
+    if found.is_none() {
+        warnings.push(format!(
+            "display.personality: there is no personality {name:?}"
+        ));
+    }
+    Ok(found.map(|personality| personality.text))
+}
+
 impl AgentSettings {
     pub fn read(config: &Config) -> Result<Self, ConfigError> {
         let mut warnings = Vec::new();
@@ -113,7 +132,7 @@ impl AgentSettings {
             completion_guidance: config.bool("agent.task_completion_guidance")?,
             enforcement: enforcement(config.get("agent.tool_use_enforcement")),
             environment_hint: config.optional_string("agent.environment_hint")?,
-            system_prompt: config.optional_string("agent.system_prompt")?,
+            system_prompt: overlay(config, &mut warnings)?,
             memory_notes: config.bool("memory.memory_enabled")?,
             memory_profile: config.bool("memory.user_profile_enabled")?,
             memory_limits: MemoryLimits {

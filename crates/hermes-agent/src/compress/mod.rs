@@ -8,7 +8,8 @@ mod run;
 mod summary;
 mod transcript;
 
-pub use plan::{Plan, plan};
+pub use plan::{Plan, Tail, plan};
+pub use run::CompressWish;
 pub use summary::{PREFIX, is_summary};
 
 /// The reference always waits for 64,000 tokens, which a small window never

@@ -15,8 +15,16 @@ pub struct Plan {
     pub tail: Range<usize>,
 }
 
+/// How much of the end stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    Tokens(u64),
+    /// The last questions with all that followed them.
+    Exchanges(usize),
+}
+
 /// `None` when there is nothing worth condensing.
-pub fn plan(messages: &[&Message], protect_first: usize, tail_tokens: u64) -> Option<Plan> {
+pub fn plan(messages: &[&Message], protect_first: usize, tail: Tail) -> Option<Plan> {
     const SMALLEST_TAIL: usize = 3;
     let count = messages.len();
     // A summary from before is condensed again, never protected.
@@ -39,6 +47,20 @@ pub fn plan(messages: &[&Message], protect_first: usize, tail_tokens: u64) -> Op
     if count <= head + 4 {
         return None;
     }
+    let tail_tokens = match tail {
+        Tail::Tokens(tokens) => tokens,
+        Tail::Exchanges(kept) => {
+            let mut questions = (0..count)
+                .rev()
+                .filter(|at| messages[*at].role == Role::User && !is_summary(messages[*at]));
+            let start = questions.nth(kept.checked_sub(1)?)?;
+            return (start > head).then_some(Plan {
+                head: 0..head,
+                middle: head..start,
+                tail: start..count,
+            });
+        }
+    };
     let budget = tail_tokens + tail_tokens / 2;
     let mut start = count;
     let mut tokens = 0;
@@ -90,7 +112,11 @@ mod tests {
     }
 
     fn plan_of(messages: &[Message], first: usize, tail: u64) -> Option<Plan> {
-        plan(&messages.iter().collect::<Vec<_>>(), first, tail)
+        plan(
+            &messages.iter().collect::<Vec<_>>(),
+            first,
+            Tail::Tokens(tail),
+        )
     }
 
     #[test]
@@ -111,6 +137,18 @@ mod tests {
         let mut messages = turn(10, 100);
         messages.insert(1, Message::assistant("[CONTEXT SUMMARY]: earlier"));
         assert_eq!(plan_of(&messages, 3, 10).unwrap().head, 0..0);
+    }
+
+    #[test]
+    fn the_last_exchanges_are_kept_whole_on_request() {
+        let messages: Vec<Message> = (0..6).flat_map(|_| turn(1, 4)).collect();
+        let all: Vec<&Message> = messages.iter().collect();
+        let of_one = messages.len() / 6;
+        let cut = plan(&all, of_one, Tail::Exchanges(2)).unwrap();
+        assert_eq!(cut.middle.end, messages.len() - 2 * of_one);
+        assert_eq!(messages[cut.tail.start].role, Role::User);
+        assert_eq!(plan(&all, of_one, Tail::Exchanges(40)), None);
+        assert_eq!(plan(&all, of_one, Tail::Exchanges(0)), None);
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use hermes_llm::{Model, Request};
 use hermes_types::{Message, Role, TurnEvent};
 
 use super::holder;
-use super::plan::{Plan, plan};
+use super::plan::{Plan, Tail, plan};
 use super::summary::{self, is_summary};
 use super::transcript::{pruned, render, text_of};
 use crate::agent::Agent;
@@ -19,6 +19,15 @@ const COOL_DOWN: Duration = Duration::from_secs(60);
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Two compressions in a row that save less than a tenth: more will not help.
 const USELESS: u32 = 2;
+
+/// How a person wants the conversation condensed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompressWish {
+    /// What gets most of the space.
+    pub topic: Option<String>,
+    /// So many exchanges stay word for word.
+    pub keep: Option<usize>,
+}
 
 impl Agent {
     /// At the start of a turn, when the history alone is already too long.
@@ -56,20 +65,20 @@ impl Agent {
                 >= options.threshold_tokens(self.window())
     }
 
-    /// Condenses the conversation on request, whatever its size; `topic` gets most
-    /// of the space. `false` when there was nothing to condense.
-    pub async fn compress_now(&mut self, topic: Option<&str>) -> Result<bool, Broken> {
+    /// Condenses the conversation on request, whatever its size. `false` when there
+    /// was nothing to condense.
+    pub async fn compress_now(&mut self, wish: &CompressWish) -> Result<bool, Broken> {
         self.compression.useless = 0;
         self.compression.cool_until = None;
         let mut turn = Running::new(self);
-        self.compress(&mut turn, topic).await
+        self.compress(&mut turn, Some(wish)).await
     }
 
     /// `true` when the conversation is shorter now.
     pub(crate) async fn compress(
         &mut self,
         turn: &mut Running,
-        topic: Option<&str>,
+        wish: Option<&CompressWish>,
     ) -> Result<bool, Broken> {
         let Some(lock) = self.lock().await? else {
             self.events
@@ -77,7 +86,7 @@ impl Agent {
                 .await;
             return Ok(false);
         };
-        let outcome = self.compress_locked(turn, topic).await;
+        let outcome = self.compress_locked(turn, wish).await;
         self.unlock(lock).await?;
         outcome
     }
@@ -85,13 +94,18 @@ impl Agent {
     async fn compress_locked(
         &mut self,
         turn: &mut Running,
-        topic: Option<&str>,
+        wish: Option<&CompressWish>,
     ) -> Result<bool, Broken> {
+        let topic = wish.and_then(|wish| wish.topic.as_deref());
         let options = self.setup.options.compression.clone();
         let window = self.window();
         let messages: Vec<Message> = self.history.messages().cloned().collect();
         let all: Vec<&Message> = messages.iter().collect();
-        let Some(plan) = plan(&all, options.protect_first, options.tail_tokens(window)) else {
+        let tail = match wish.and_then(|wish| wish.keep) {
+            Some(exchanges) => Tail::Exchanges(exchanges),
+            None => Tail::Tokens(options.tail_tokens(window)),
+        };
+        let Some(plan) = plan(&all, options.protect_first, tail) else {
             return Ok(false);
         };
         let before_tokens: usize = all.iter().map(|message| weight(message) / 4).sum();

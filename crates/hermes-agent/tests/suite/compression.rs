@@ -288,7 +288,15 @@ async fn condensing_on_request_gives_a_topic_its_space() {
             .turn(format!("question {n} {}", "x".repeat(4000)))
             .await;
     }
-    assert!(agent.compress_now(Some("the build")).await.unwrap());
+    assert!(
+        agent
+            .compress_now(&hermes_agent::CompressWish {
+                topic: Some("the build".into()),
+                keep: None,
+            })
+            .await
+            .unwrap()
+    );
     let asked = stage.script.last().messages[0].content.text();
     assert!(asked.contains("everything about: the build"));
 }

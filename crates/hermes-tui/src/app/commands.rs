@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use hermes_agent::slash::{self, By, LookupError, When};
+use ratatui::text::Span;
 
 use super::dialog::Dialog;
 use super::{App, BusyMode, Effect, Queued, ToolLines};
@@ -29,7 +30,7 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         return Vec::new();
     }
     let (arguments, consented) = match command.confirmed {
-        true => without_consent(arguments),
+        true => slash::without_consent(arguments),
         false => (arguments.to_owned(), false),
     };
     if command.confirmed && app.preferences.confirm && !consented {
@@ -46,7 +47,7 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
     }
     let arguments = arguments.as_str();
     match command.name {
-        "help" => app.say(&help(app.preferences.line_feed_sends)),
+        "help" => app.say(&help(app)),
         "redraw" => vec![Effect::Redraw],
         "paste" => vec![Effect::ClipboardPicture],
         "queue" if arguments.is_empty() => app.say("Write what shall be sent: `/queue TEXT`."),
@@ -56,7 +57,7 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         }
         "queue" => super::keys::submit(app, arguments.to_owned(), now),
         "steer" if arguments.is_empty() => app.say("Write the guidance: `/steer TEXT`."),
-        "steer" if app.is_working() => vec![Effect::Steer(arguments.to_owned())],
+        "steer" if app.is_working() => steer(app, arguments.to_owned()),
         "steer" => super::keys::submit(app, arguments.to_owned(), now),
         "busy" => busy(app, arguments),
         "verbose" => {
@@ -78,10 +79,42 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
             app.preferences.show_status = !app.preferences.show_status;
             Vec::new()
         }
-        "copy" if app.last_answer.is_empty() => app.say("There is no answer to copy yet."),
-        "copy" => vec![Effect::Copy(app.last_answer.clone())],
+        "copy" => copy(app, arguments),
         "image" => attach(app, arguments),
         other => app.say(&format!("`/{other}` is not built into this screen.")),
+    }
+}
+
+/// Hands guidance to the running turn. What was said stays on the screen; when it
+/// has reached the model, the turn says so.
+pub(super) fn steer(app: &App, text: String) -> Vec<Effect> {
+    let theme = app.preferences.theme;
+    let said = [
+        Span::styled(text.clone(), theme.user),
+        Span::styled("  (goes to the model with the next tool result)", theme.dim),
+    ];
+    let lines = crate::markdown::wrap(
+        &said,
+        app.width.max(8),
+        &[Span::styled("  › ", theme.dim)],
+        &[Span::raw("    ")],
+    );
+    vec![Effect::Print(lines), Effect::Steer(text)]
+}
+
+/// The last answer, or the nth from the end.
+fn copy(app: &App, arguments: &str) -> Vec<Effect> {
+    let number = match arguments {
+        "" => 1,
+        text => match text.parse::<usize>() {
+            Ok(number) if number > 0 => number,
+            _ => return app.say(&format!("`{text}` is no number of an answer: `/copy 2`.")),
+        },
+    };
+    match app.answers.iter().rev().nth(number - 1) {
+        Some(answer) => vec![Effect::Copy(answer.clone())],
+        None if app.answers.is_empty() => app.say("There is no answer to copy yet."),
+        None => app.say("There are not that many answers."),
     }
 }
 
@@ -139,37 +172,33 @@ fn attach(app: &mut App, text: &str) -> Vec<Effect> {
     }
 }
 
-/// The arguments without the words that say yes in advance.
-fn without_consent(arguments: &str) -> (String, bool) {
-    if arguments == "now" {
-        return (String::new(), true);
-    }
-    let consents = |word: &&str| matches!(*word, "--yes" | "-y");
-    if !arguments.split_whitespace().any(|word| consents(&word)) {
-        return (arguments.to_owned(), false);
-    }
-    let kept: Vec<&str> = arguments
-        .split_whitespace()
-        .filter(|word| !consents(word))
-        .collect();
-    (kept.join(" "), true)
-}
+/// Below this a table has no room for its second column.
+const TABLE_WIDTH: usize = 64;
 
-fn help(line_feed_sends: bool) -> String {
-    let mut text =
-        String::from("Type a message, or a command:\n\n| command | what it does |\n|---|---|\n");
+fn help(app: &App) -> String {
+    let table = app.width >= TABLE_WIDTH;
+    let mut text = String::from("Type a message, or a command:\n\n");
+    if table {
+        text.push_str("| command | what it does |\n|---|---|\n");
+    }
     for command in slash::CATALOGUE {
         let usage = if command.usage.is_empty() {
             String::new()
         } else {
-            format!(" {}", command.usage.replace('|', "\\|"))
+            format!(" {}", command.usage)
         };
-        text.push_str(&format!(
-            "| `/{}{usage}` | {} |\n",
-            command.name, command.summary
-        ));
+        let (name, summary) = (command.name, command.summary);
+        text.push_str(&match table {
+            true => format!("| `/{name}{}` | {summary} |\n", usage.replace('|', "\\|")),
+            false => format!("- `/{name}{usage}`: {summary}\n"),
+        });
     }
-    let breaks = match line_feed_sends {
+    let own = app.completer.commands();
+    if !own.is_empty() {
+        let names: Vec<String> = own.iter().map(|(name, _)| format!("`/{name}`")).collect();
+        text.push_str(&format!("\n**Your own**: {}\n", names.join(", ")));
+    }
+    let breaks = match app.preferences.line_feed_sends {
         true => "Alt+Enter",
         false => "Alt+Enter or Ctrl+J",
     };

@@ -18,6 +18,11 @@ pub trait Completer: Send {
     /// Possible arguments of a command: word and description.
     fn arguments(&self, command: &str) -> Vec<(String, String)>;
 
+    /// Commands that the catalogue does not have: name and description.
+    fn commands(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Where relative paths begin.
     fn directory(&self) -> &Path;
 
@@ -53,7 +58,7 @@ impl Menu {
         let (start, entries) = match text.strip_prefix('/') {
             Some(rest) if !text.contains('\n') => match rest.split_once(' ') {
                 None if rest.contains('/') => paths(text, completer)?,
-                None => (0, commands(rest)),
+                None => (0, commands(rest, completer)),
                 Some((name, argument)) => {
                     let word = argument.rsplit(' ').next().unwrap_or("");
                     let command = hermes_agent::slash::find(name).ok()?;
@@ -68,8 +73,6 @@ impl Menu {
             },
             _ => paths(text, completer)?,
         };
-        let mut entries = entries;
-        entries.truncate(MOST);
         // One entry that is there already helps nobody.
         let done = entries.len() == 1 && entries[0].0.trim_end() == &text[start..];
         (!entries.is_empty() && !done).then_some(Self {
@@ -77,6 +80,11 @@ impl Menu {
             entries,
             selected: 0,
         })
+    }
+
+    /// Whether the text is an entry already.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.entries.iter().any(|(word, _)| word.trim_end() == text)
     }
 
     pub(super) fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
@@ -110,9 +118,12 @@ impl Menu {
     }
 }
 
-fn commands(beginning: &str) -> Vec<(String, String)> {
+fn commands(beginning: &str, completer: &dyn Completer) -> Vec<(String, String)> {
     let lower = beginning.to_lowercase();
     let fits = |name: &&str| name.starts_with(&lower);
+    let own = completer.commands().into_iter().filter(|(name, _)| {
+        name.starts_with(&lower) && !CATALOGUE.iter().any(|command| command.is_called(name))
+    });
     CATALOGUE
         .iter()
         .filter(|command| fits(&command.name) || command.aliases.iter().any(fits))
@@ -123,6 +134,7 @@ fn commands(beginning: &str) -> Vec<(String, String)> {
                 command.summary.to_owned(),
             )
         })
+        .chain(own.map(|(name, about)| (format!("/{name} "), about)))
         .collect()
 }
 
@@ -168,6 +180,7 @@ fn paths(text: &str, completer: &dyn Completer) -> Option<(usize, Vec<(String, S
         })
         .collect();
     entries.sort();
+    entries.truncate(MOST);
     Some((start, entries))
 }
 

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::picker::cut;
 use crate::editor::Editor;
-use crate::markdown::wrap;
+use crate::markdown::{display_width, wrap};
 use crate::theme::Theme;
 
 pub(super) struct Dialog {
@@ -283,15 +283,26 @@ impl Dialog {
         )
     }
 
-    /// The lines, and on which of them the choice is that Enter takes.
     /// Whether the whole command was asked for.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
 
     /// Rows that the text may have beside the question and the choices.
-    fn body_rows(&self, height: usize) -> usize {
-        height.saturating_sub(self.choices.len() + 7).max(2)
+    fn body_rows(&self, width: usize, height: usize) -> usize {
+        height.saturating_sub(self.choice_rows(width) + 7).max(2)
+    }
+
+    /// Rows that the choices take when the long ones are broken.
+    fn choice_rows(&self, width: usize) -> usize {
+        let room = width.saturating_sub(8).max(8);
+        self.choices
+            .iter()
+            .map(|choice| match choice {
+                Choice::Answer(text) => display_width(text).div_ceil(room).max(1),
+                _ => 1,
+            })
+            .sum()
     }
 
     /// The whole text for the scrollback, when it was asked for and does not fit.
@@ -299,9 +310,10 @@ impl Dialog {
         let (_, body, _) = self.texts();
         let indent = [Span::raw("  ")];
         let whole = wrap(&[Span::raw(body)], width.max(8), &indent, &indent);
-        (self.full && whole.len() > self.body_rows(height)).then_some(whole)
+        (self.full && whole.len() > self.body_rows(width, height)).then_some(whole)
     }
 
+    /// The lines, and on which of them the choice is that Enter takes.
     pub(super) fn lines(
         &self,
         width: usize,
@@ -335,14 +347,14 @@ impl Dialog {
             &indent,
         );
         // The question and the choices stay in sight; the rest is in the scrollback.
-        let most = self.body_rows(height);
+        let most = self.body_rows(width, height);
         if body.len() > most {
             body.truncate(most.saturating_sub(1));
             body.push(Line::styled("  … all of it stands above", theme.dim));
         }
         lines.extend(body);
         // A spinner, the status line, a line to type in, and one to spare.
-        let room = height.saturating_sub(lines.len() + self.choices.len() + 4);
+        let room = height.saturating_sub(lines.len() + self.choice_rows(width) + 4);
         if let Some(reason) = reason {
             let wrapped = wrap(
                 &[Span::styled(reason, theme.dim)],
@@ -364,14 +376,17 @@ impl Dialog {
                 let chosen = index == self.selected;
                 let style = if chosen { theme.selected } else { Style::new() };
                 let mark = if chosen { "❯" } else { " " };
-                let text = cut(&text, width.saturating_sub(8));
                 if chosen {
                     at = lines.len();
                 }
-                lines.push(Line::from(vec![
-                    Span::raw(format!("  {mark} {}. ", index + 1)),
-                    Span::styled(text, style),
-                ]));
+                let number = format!("  {mark} {}. ", index + 1);
+                let margin = [Span::raw(" ".repeat(display_width(&number)))];
+                lines.extend(wrap(
+                    &[Span::styled(text, style)],
+                    width.saturating_sub(1).max(8),
+                    &[Span::raw(number)],
+                    &margin,
+                ));
             }
         }
         (lines, at)

@@ -265,6 +265,7 @@ fn input_key(app: &mut App, key: KeyEvent, now: Instant) -> Vec<Effect> {
                 && !app.editor.text().contains(' ')
                 && slash::split(app.editor.text())
                     .is_some_and(|(name, _)| slash::find(name).is_err())
+                && !menu.has(app.editor.text())
             {
                 accept(app, menu);
                 return Vec::new();
@@ -413,12 +414,24 @@ pub(super) fn send(app: &mut App, shown: String, now: Instant) -> Vec<Effect> {
     effects
 }
 
+/// The hint about what Enter does meanwhile, as Python Hermes calls it.
+const BUSY_HINT: &str = "busy_input_prompt";
+
 fn while_working(app: &mut App, message: String) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if std::mem::take(&mut app.preferences.explain_busy) {
+        effects.extend(app.remark(
+            "while Hermes works, Enter interrupts, queues or steers: `/busy` shows and changes which",
+        ));
+        effects.push(Effect::HintShown(BUSY_HINT));
+    }
+    effects.extend(for_the_turn(app, message));
+    effects
+}
+
+fn for_the_turn(app: &mut App, message: String) -> Vec<Effect> {
     match app.preferences.busy {
-        BusyMode::Steer if app.images.is_empty() => {
-            app.hint = Some("handed to the running turn".to_owned());
-            vec![Effect::Steer(message)]
-        }
+        BusyMode::Steer if app.images.is_empty() => commands::steer(app, message),
         BusyMode::Interrupt => {
             app.queue.push(Queued::Message(message));
             if let Some(turn) = &mut app.turn {

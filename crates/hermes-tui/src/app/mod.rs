@@ -12,11 +12,12 @@ mod status;
 mod turn;
 mod view;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use hermes_types::{Asked, Content, Part, TurnEvent};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 pub use completion::Completer;
 pub use picker::{PickItem, Picker};
@@ -86,6 +87,8 @@ pub enum Effect {
     CancelCommand,
     /// Store that nobody is asked any more before something is thrown away.
     StopConfirming,
+    /// Store that this hint was shown.
+    HintShown(&'static str),
     /// Attach what is on the clipboard, if it is a picture.
     ClipboardPicture,
     Copy(String),
@@ -107,6 +110,10 @@ pub struct Preferences {
     pub busy: BusyMode,
     pub tools: ToolLines,
     pub show_reasoning: bool,
+    /// Whether an answer is shown while it is written.
+    pub streaming: bool,
+    /// Whether the modes of Enter are explained when one is used first.
+    pub explain_busy: bool,
     pub show_status: bool,
     pub bell: bool,
     /// Stands before the prompt sign; empty for the default profile.
@@ -114,6 +121,8 @@ pub struct Preferences {
     /// Pastes of at least this many lines are folded into one word; 0 never.
     pub fold_lines: usize,
     pub fold_chars: usize,
+    /// So many lines that are typed at once are a paste; 0 never.
+    pub burst_lines: usize,
     /// Where folded pastes are kept; `None` folds nothing.
     pub paste_directory: Option<PathBuf>,
     /// Whether a line feed (Ctrl+J) sends; else it breaks the line.
@@ -140,11 +149,14 @@ impl Default for Preferences {
             busy: BusyMode::Interrupt,
             tools: ToolLines::All,
             show_reasoning: false,
+            streaming: true,
+            explain_busy: false,
             show_status: true,
             bell: false,
             profile: String::new(),
             fold_lines: 5,
             fold_chars: 2_000,
+            burst_lines: 5,
             paste_directory: None,
             line_feed_sends: false,
             confirm: true,
@@ -169,6 +181,9 @@ enum Queued {
     },
 }
 
+/// Answers that `/copy` can reach.
+const ANSWERS: usize = 20;
+
 pub struct App {
     preferences: Preferences,
     width: usize,
@@ -188,7 +203,8 @@ pub struct App {
     pastes: Pastes,
     /// Pictures for the next message.
     images: Vec<Part>,
-    last_answer: String,
+    /// The last answers, newest last.
+    answers: VecDeque<String>,
     last_interrupt: Option<Instant>,
     hint: Option<String>,
 }
@@ -218,7 +234,7 @@ impl App {
             status,
             pastes,
             images: Vec::new(),
-            last_answer: String::new(),
+            answers: VecDeque::new(),
             last_interrupt: None,
             hint: None,
         }
@@ -279,9 +295,14 @@ impl App {
     /// Output of a verb, as it would stand in a terminal.
     pub fn command_output(&mut self, text: &str) -> Vec<Effect> {
         self.running_command = None;
+        let width = self.width.max(8);
         let mut lines: Vec<Line<'static>> = text
             .lines()
-            .map(|line| Line::from(line.to_owned()))
+            .flat_map(|line| {
+                let margin = line.len() - line.trim_start_matches(' ').len();
+                let rest = [Span::raw(" ".repeat(margin.min(width / 2)))];
+                crate::markdown::wrap(&[Span::raw(line.to_owned())], width, &[], &rest)
+            })
             .collect();
         lines.push(Line::default());
         vec![Effect::Print(lines)]
@@ -308,6 +329,22 @@ impl App {
         keys::send(self, text.trim().to_owned(), now)
     }
 
+    /// The command is noted and follows the turn.
+    pub fn follows_turn(
+        &mut self,
+        name: &'static str,
+        arguments: String,
+        say: &str,
+    ) -> Vec<Effect> {
+        self.running_command = None;
+        // What was chosen last counts.
+        self.queue.retain(
+            |queued| !matches!(queued, Queued::Command { name: other, .. } if *other == name),
+        );
+        self.queue.push(Queued::Command { name, arguments });
+        self.say(say)
+    }
+
     /// The command that ran was given up.
     pub fn command_cancelled(&mut self) {
         if let Some(name) = self.running_command.take() {
@@ -327,9 +364,9 @@ impl App {
     /// Something that people should know, beside the conversation.
     pub fn remark(&mut self, text: &str) -> Vec<Effect> {
         let theme = self.preferences.theme;
-        let sign = [ratatui::text::Span::styled("  ! ", theme.warning)];
-        let rest = [ratatui::text::Span::raw("    ")];
-        let text = [ratatui::text::Span::styled(text.to_owned(), theme.dim)];
+        let sign = [Span::styled("  ! ", theme.warning)];
+        let rest = [Span::raw("    ")];
+        let text = [Span::styled(text.to_owned(), theme.dim)];
         vec![Effect::Print(crate::markdown::wrap(
             &text,
             self.width.max(8),
@@ -352,9 +389,16 @@ impl App {
     pub fn conversation_changed(&mut self) {
         self.turn = None;
         self.dialogs.clear();
-        self.last_answer.clear();
+        self.answers.clear();
         self.status.context_used = 0;
         self.status.new_session();
+    }
+
+    fn remember_answer(&mut self, answer: &str) {
+        self.answers.push_back(answer.to_owned());
+        if self.answers.len() > ANSWERS {
+            self.answers.pop_front();
+        }
     }
 
     fn say(&self, text: &str) -> Vec<Effect> {

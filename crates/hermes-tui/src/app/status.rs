@@ -23,6 +23,10 @@ pub struct Status {
     /// The limit that binds first, as text: `$0.40 of $1.00 today`.
     pub budget: Option<String>,
     pub processes: usize,
+    /// Questions that are answered beside the conversation.
+    pub beside: usize,
+    /// How often the conversation was condensed.
+    pub condensed: usize,
     pub yolo: bool,
     pub session_started: Instant,
 }
@@ -43,6 +47,8 @@ impl Status {
             before: Cost::default(),
             budget: None,
             processes: 0,
+            beside: 0,
+            condensed: 0,
             yolo: false,
             session_started: Instant::now(),
         }
@@ -61,6 +67,7 @@ impl Status {
     pub(super) fn new_session(&mut self) {
         self.before = Cost::default();
         self.cost = Cost::default();
+        self.condensed = 0;
     }
 
     /// As many facts as fit, the first ones being the most important; never wraps.
@@ -93,6 +100,12 @@ impl Status {
         }
         if let Some(cost) = self.price() {
             facts.push((cost, theme.dim));
+        }
+        if self.condensed > 0 {
+            facts.push((format!("⇣ {}", self.condensed), theme.dim));
+        }
+        if self.beside > 0 {
+            facts.push((format!("▶ {}", self.beside), theme.dim));
         }
         if self.processes > 0 {
             facts.push((format!("⚙ {}", self.processes), theme.dim));

@@ -26,6 +26,8 @@ pub(super) struct TurnView {
     last_tool: String,
     page: Page,
     raw: bool,
+    /// Text that is shown when it is whole; `None` where it is shown at once.
+    held: Option<String>,
 }
 
 struct RunningTool {
@@ -116,6 +118,7 @@ impl TurnView {
             last_tool: String::new(),
             page,
             raw,
+            held: (!app.preferences.streaming).then(String::new),
         }
     }
 
@@ -126,7 +129,14 @@ impl TurnView {
 
     /// Closes the paragraph under way, because something else is printed.
     fn close_text(&mut self) -> Vec<Line<'static>> {
-        let mut lines = self.text.finish();
+        let mut lines = Vec::new();
+        if let Some(held) = self.held.as_mut().map(std::mem::take)
+            && !held.is_empty()
+        {
+            self.speaking = true;
+            lines.extend(self.text.push(&held));
+        }
+        lines.extend(self.text.finish());
         if self.speaking {
             lines.push(Line::default());
         }
@@ -232,6 +242,9 @@ pub(super) fn apply(app: &mut App, event: TurnEvent, now: Instant) -> Vec<Effect
         TurnEvent::Titled { .. } => return Vec::new(),
         _ => {}
     }
+    if matches!(event, TurnEvent::Compressed { .. }) {
+        app.status.condensed += 1;
+    }
     if app.turn.is_none() {
         // Between turns nothing opens one by itself: it would never be closed.
         match event {
@@ -288,15 +301,26 @@ fn shown(turn: &mut TurnView, event: TurnEvent, now: Instant, how: Shown) -> Vec
     match event {
         TurnEvent::Text { delta } => {
             turn.reasoning.clear();
-            turn.speaking = true;
             turn.answer.push_str(&delta);
-            turn.text.push(&delta)
+            match &mut turn.held {
+                Some(held) => {
+                    held.push_str(&delta);
+                    Vec::new()
+                }
+                None => {
+                    turn.speaking = true;
+                    turn.text.push(&delta)
+                }
+            }
         }
         TurnEvent::Reasoning { delta } => {
             turn.reasoning.push_str(&delta);
             Vec::new()
         }
         TurnEvent::TextDiscarded => {
+            if let Some(held) = &mut turn.held {
+                held.clear();
+            }
             let mut lines = turn.close_text();
             turn.answer.clear();
             if !lines.is_empty() {
@@ -468,7 +492,7 @@ fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {
                 lines.push(Line::default());
             }
         }
-        app.last_answer.clone_from(&outcome.answer);
+        app.remember_answer(&outcome.answer);
     }
     let word = match outcome.reason {
         StopReason::Answered => None,

@@ -109,7 +109,7 @@ impl App {
                         BusyMode::Queue => "queues",
                         BusyMode::Steer => "steers",
                     };
-                    format!("Enter {does} · /queue · /steer · Ctrl+C stops")
+                    format!("Enter {does} · /queue · /bg · /steer · Ctrl+C stops")
                 }
                 (false, 0) => String::new(),
                 (false, 1) => "(with a picture)".to_owned(),

@@ -4,7 +4,7 @@ use pulldown_cmark::Alignment;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::wrap::{display_width, wrap};
+use super::wrap::{display_width, widest_word, wrap};
 use crate::theme::Theme;
 
 pub(super) type Cell = Vec<Span<'static>>;
@@ -52,15 +52,15 @@ impl Table {
             })
             .collect();
         let room = width.saturating_sub(GAP * (columns - 1));
-        while widths.iter().sum::<usize>() > room {
-            let Some(widest) = widths.iter_mut().max() else {
-                break;
-            };
-            if *widest <= NARROWEST {
-                break;
-            }
-            *widest -= 1;
-        }
+        // Words stay whole as long as that is possible.
+        let words: Vec<usize> = (0..columns)
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| widest_word(cell)).max().unwrap_or(0)
+            })
+            .collect();
+        shrink(&mut widths, room, &words);
+        shrink(&mut widths, room, &vec![0; columns]);
         widths
     }
 
@@ -119,6 +119,18 @@ impl Table {
             out.push(Span::raw(" ".repeat(free - before)));
         }
         out
+    }
+}
+
+/// Takes columns from the widest until all fit, but none below what it needs.
+fn shrink(widths: &mut [usize], room: usize, needed: &[usize]) {
+    while widths.iter().sum::<usize>() > room {
+        let free = widths.iter_mut().zip(needed);
+        let free = free.filter(|(width, needed)| **width > (**needed).max(NARROWEST));
+        let Some((widest, _)) = free.max_by_key(|(width, _)| **width) else {
+            return;
+        };
+        *widest -= 1;
     }
 }
 

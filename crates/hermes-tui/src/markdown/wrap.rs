@@ -18,32 +18,59 @@ pub fn wrap(
     rest: &[Span<'static>],
 ) -> Vec<Line<'static>> {
     let mut wrapper = Wrapper::new(width, first, rest);
+    // A word may change its style in the middle; it is one word all the same.
+    let mut word: Vec<(&str, &Span<'static>)> = Vec::new();
     for span in spans {
         for piece in span.content.split_inclusive('\n') {
             let (text, breaks) = match piece.strip_suffix('\n') {
                 Some(text) => (text, true),
                 None => (piece, false),
             };
-            for word in pieces(text) {
-                wrapper.put(word, span);
+            for (piece, kind) in pieces(text) {
+                if kind != Kind::Word {
+                    wrapper.put(&std::mem::take(&mut word));
+                    wrapper.put(&[(piece, span)]);
+                } else {
+                    word.push((piece, span));
+                }
             }
             if breaks {
+                wrapper.put(&std::mem::take(&mut word));
                 wrapper.end_line();
             }
         }
     }
+    wrapper.put(&word);
     wrapper.finish()
+}
+
+/// Columns of the widest piece that a line is not broken in.
+pub(super) fn widest_word(spans: &[Span<'static>]) -> usize {
+    let mut widest = 0;
+    let mut word = 0;
+    for span in spans {
+        for (piece, kind) in pieces(&span.content) {
+            word = match kind {
+                Kind::Word => word + display_width(piece),
+                Kind::Wide => display_width(piece),
+                Kind::Blank => 0,
+            };
+            widest = widest.max(word);
+        }
+    }
+    widest
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Blank,
+    Word,
+    Wide,
 }
 
 /// Where a line may break: between blanks and words, and around wide characters,
 /// which stand for whole syllables or words.
-fn pieces(text: &str) -> Vec<&str> {
-    #[derive(PartialEq)]
-    enum Kind {
-        Blank,
-        Word,
-        Wide,
-    }
+fn pieces(text: &str) -> Vec<(&str, Kind)> {
     let mut out = Vec::new();
     let mut start = 0;
     let mut last = None;
@@ -55,15 +82,19 @@ fn pieces(text: &str) -> Vec<&str> {
         } else {
             Kind::Word
         };
-        let joins = kind != Kind::Wide && last.as_ref() == Some(&kind);
-        if !joins && at > start {
-            out.push(&text[start..at]);
-            start = at;
+        match last {
+            Some(last) if (last != kind || kind == Kind::Wide) && at > start => {
+                out.push((&text[start..at], last));
+                start = at;
+            }
+            _ => {}
         }
         last = Some(kind);
     }
-    if start < text.len() {
-        out.push(&text[start..]);
+    if let Some(last) = last
+        && start < text.len()
+    {
+        out.push((&text[start..], last));
     }
     out
 }
@@ -91,9 +122,10 @@ impl<'p> Wrapper<'p> {
         }
     }
 
-    fn put(&mut self, word: &str, like: &Span<'static>) {
-        let needed = display_width(word);
-        let blank = word.trim().is_empty();
+    /// Puts a word, given in pieces of one style each, or a blank.
+    fn put(&mut self, word: &[(&str, &Span<'static>)]) {
+        let needed: usize = word.iter().map(|(text, _)| display_width(text)).sum();
+        let blank = word.iter().all(|(text, _)| text.trim().is_empty());
         if self.used + needed > self.width && self.used > self.prefix {
             self.end_line();
         }
@@ -101,15 +133,19 @@ impl<'p> Wrapper<'p> {
         if blank && self.used == self.prefix && !self.lines.is_empty() {
             return;
         }
-        if self.used + needed <= self.width {
-            return self.append(word, needed, like);
-        }
-        for grapheme in word.graphemes(true) {
-            let columns = display_width(grapheme);
-            if self.used + columns > self.width && self.used > self.prefix {
-                self.end_line();
+        let fits = self.used + needed <= self.width;
+        for (text, like) in word {
+            if fits {
+                self.append(text, display_width(text), like);
+                continue;
             }
-            self.append(grapheme, columns, like);
+            for grapheme in text.graphemes(true) {
+                let columns = display_width(grapheme);
+                if self.used + columns > self.width && self.used > self.prefix {
+                    self.end_line();
+                }
+                self.append(grapheme, columns, like);
+            }
         }
     }
 

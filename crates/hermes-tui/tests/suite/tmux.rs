@@ -14,8 +14,8 @@ use hermes_testkit::process::child_test;
 use hermes_testkit::tmux::Terminal;
 use hermes_tools::Registry;
 use hermes_tui::{
-    App, Beginning, Chat, ChatError, Completer, History, Host, Incoming, Outcome, Preferences,
-    Status,
+    App, Beginning, Call, Chat, ChatError, Completer, History, Host, Incoming, Outcome,
+    Preferences, Status,
 };
 use hermes_types::{Content, Cost, Part, TurnOutcome, Usage};
 
@@ -76,13 +76,7 @@ impl Host for BrokenHost {
         async move { Ok(chat) }.boxed_local()
     }
 
-    fn command<'a>(
-        &'a mut self,
-        _: &'a Conversation,
-        _: &'static str,
-        _: String,
-        _: usize,
-    ) -> LocalBoxFuture<'a, Outcome> {
+    fn command<'a>(&'a mut self, _: &'a Conversation, _: Call) -> LocalBoxFuture<'a, Outcome> {
         panic!("a defect in the program around the screen")
     }
 
@@ -93,6 +87,8 @@ impl Host for BrokenHost {
     fn stop_confirming(&mut self) -> Result<(), String> {
         Ok(())
     }
+
+    fn hint_shown(&mut self, _: &'static str) {}
 
     fn prepare(&mut self, content: Content) -> LocalBoxFuture<'_, (Content, Vec<String>)> {
         async move { (content, Vec::new()) }.boxed_local()

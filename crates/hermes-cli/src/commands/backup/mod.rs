@@ -1,6 +1,6 @@
 //! `hermes backup` and `hermes import`: all homes in one file, and back.
 
-mod quick;
+pub(crate) mod quick;
 mod restore;
 mod whole;
 

@@ -1,13 +1,15 @@
-//! `backup --quick`: the files that matter most, copied beside the others.
+//! `backup --quick` and `/snapshot`: the files that matter most, copied beside the
+//! others, listed, put back and thrown away.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hermes_home::{FileMode, HomeError, write_atomic};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::restore::place;
 use crate::archive::{copy_database, gather, is_database};
 use crate::output::human;
 use crate::{CommandError, Context, Exit, Out};
@@ -26,15 +28,15 @@ const FILES: &[&str] = &[
 const DIRECTORIES: &[&str] = &["pairing", "platforms/pairing"];
 
 /// Older ones than these many go.
-const KEPT: usize = 20;
+pub(crate) const KEPT: usize = 20;
 
-#[derive(Serialize)]
-struct Manifest {
-    id: String,
-    timestamp: String,
-    label: Option<String>,
-    file_count: usize,
-    total_size: u64,
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) id: String,
+    pub(crate) timestamp: String,
+    pub(crate) label: Option<String>,
+    pub(crate) file_count: usize,
+    pub(crate) total_size: u64,
     files: BTreeMap<String, u64>,
 }
 
@@ -43,6 +45,29 @@ pub(super) fn run(
     context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
+    let manifest = take(label, context)?;
+    writeln!(
+        out,
+        "{} files, {}: {}",
+        manifest.file_count,
+        human::bytes(manifest.total_size),
+        context.home.display(&directory(context).join(&manifest.id))
+    )?;
+    Ok(Exit::SUCCESS)
+}
+
+fn directory(context: &Context) -> PathBuf {
+    context.home.join("state-snapshots")
+}
+
+/// Makes a copy; the oldest go when there are too many.
+pub(crate) fn take(label: Option<&str>, context: &Context) -> Result<Manifest, CommandError> {
+    let manifest = copied(label, context)?;
+    forget_old(&directory(context), KEPT)?;
+    Ok(manifest)
+}
+
+fn copied(label: Option<&str>, context: &Context) -> Result<Manifest, CommandError> {
     let home = &context.home;
     let now = context.clock.now();
     let label = label.map(sanitised).filter(|label| !label.is_empty());
@@ -50,7 +75,7 @@ pub(super) fn run(
     if let Some(label) = &label {
         id = format!("{id}-{label}");
     }
-    let parent = home.join("state-snapshots");
+    let parent = directory(context);
     let target = parent.join(&id);
     if target.exists() {
         return Err(CommandError::user(format!(
@@ -106,15 +131,83 @@ pub(super) fn run(
         FileMode::Private,
     )?;
     fs::rename(staging.path(), &target).map_err(HomeError::io("create", &target))?;
-    writeln!(
-        out,
-        "{} files, {}: {}",
-        manifest.file_count,
-        human::bytes(manifest.total_size),
-        home.display(&target)
-    )?;
-    forget_old(&parent)?;
-    Ok(Exit::SUCCESS)
+    Ok(manifest)
+}
+
+/// All copies, newest first. One that cannot be read is none.
+pub(crate) fn all(context: &Context) -> Vec<Manifest> {
+    let entries = fs::read_dir(directory(context)).into_iter().flatten();
+    let mut found: Vec<Manifest> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| fs::read(entry.path().join("manifest.json")).ok())
+        .filter_map(|text| serde_json::from_slice(&text).ok())
+        .collect();
+    found.sort_by(|a, b| b.id.cmp(&a.id));
+    found
+}
+
+/// A copy that was put back, and the one of what was there before.
+pub(crate) struct PutBack {
+    pub(crate) restored: Manifest,
+    pub(crate) before: Manifest,
+}
+
+/// Puts the files of a copy back; a beginning of its id is enough. What is there is
+/// copied first.
+pub(crate) fn put_back(id: &str, context: &Context) -> Result<PutBack, CommandError> {
+    context.policy().refuse_if_managed()?;
+    let mut meant = all(context);
+    meant.retain(|manifest| manifest.id.starts_with(id));
+    if let Some(exact) = meant.iter().position(|manifest| manifest.id == id) {
+        meant = vec![meant.swap_remove(exact)];
+    }
+    let (Some(manifest), true) = (meant.pop(), meant.is_empty()) else {
+        let why = match meant.is_empty() {
+            true => format!("there is no snapshot {id}"),
+            false => format!("several snapshots begin with {id}"),
+        };
+        return Err(CommandError::user(why));
+    };
+    let from = directory(context).join(&manifest.id);
+    // Looked at as a whole before the first file changes.
+    let names: Vec<&String> = manifest.files.keys().collect();
+    for name in &names {
+        let outside = Path::new(name)
+            .components()
+            .any(|part| !matches!(part, std::path::Component::Normal(_)));
+        if outside || !from.join(name).is_file() {
+            return Err(CommandError::user(format!(
+                "the snapshot {} is incomplete: {name}",
+                manifest.id
+            )));
+        }
+    }
+    let before = copied(Some(&format!("before-{}", manifest.id)), context)?;
+    let staging = tempfile::tempdir_in(directory(context))?;
+    for name in names {
+        // What is put in place is moved there; the copy stays.
+        let staged = staging.path().join(name);
+        if let Some(parent) = staged.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(from.join(name), &staged)?;
+        place(&staged, &context.home.join(name), context.policy())
+            .map_err(|error| error.context(format!("cannot restore {name}")))?;
+    }
+    forget_old(&directory(context), KEPT)?;
+    Ok(PutBack {
+        restored: manifest,
+        before,
+    })
+}
+
+/// Throws all but the newest away; how many went.
+pub(crate) fn prune(keep: usize, context: &Context) -> Result<usize, CommandError> {
+    let parent = directory(context);
+    match parent.is_dir() {
+        true => Ok(forget_old(&parent, keep)?),
+        false => Ok(0),
+    }
 }
 
 fn sources(home: &Path) -> io::Result<Vec<String>> {
@@ -144,16 +237,16 @@ fn sanitised(label: &str) -> String {
 }
 
 /// Names begin with the time, so the order of names is that of age.
-fn forget_old(parent: &Path) -> io::Result<()> {
+fn forget_old(parent: &Path, keep: usize) -> io::Result<usize> {
     let mut names: Vec<_> = fs::read_dir(parent)?
         .filter_map(Result::ok)
         .filter(|entry| entry.path().join("manifest.json").is_file())
         .map(|entry| entry.path())
         .collect();
     names.sort();
-    let old = names.len().saturating_sub(KEPT);
+    let old = names.len().saturating_sub(keep);
     for path in &names[..old] {
         fs::remove_dir_all(path)?;
     }
-    Ok(())
+    Ok(old)
 }

@@ -116,7 +116,8 @@ fn plan(archive: &ZipReader) -> Option<Vec<(&crate::archive::ZipEntry, PathBuf)>
     )
 }
 
-fn place(from: &Path, to: &Path, policy: &FilePolicy) -> Result<(), CommandError> {
+/// Moves a file to its place in the home; a database gets the rows instead.
+pub(super) fn place(from: &Path, to: &Path, policy: &FilePolicy) -> Result<(), CommandError> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;
         policy.adopt(parent);

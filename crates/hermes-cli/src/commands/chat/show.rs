@@ -159,7 +159,7 @@ pub(super) fn summary(
     writeln!(out, "Resume this session with:")?;
     writeln!(out, "  hermes --resume {session}{profile}")?;
     if let Some(title) = &counts.title {
-        writeln!(out, "  hermes -c \"{title}\"{profile}")?;
+        writeln!(out, "  hermes -c {}{profile}", quoted(title))?;
     }
     writeln!(out)?;
     writeln!(out, "Session:   {session}")?;
@@ -172,6 +172,15 @@ pub(super) fn summary(
         "Messages:  {} ({} user, {} tool calls)",
         counts.messages, counts.user, counts.calls
     )
+}
+
+/// A title as one word of a shell, whatever is in it.
+fn quoted(title: &str) -> String {
+    let plain = |c: char| !c.is_control() && !matches!(c, '"' | '$' | '`' | '\\' | '!');
+    match title.chars().all(plain) {
+        true => format!("\"{title}\""),
+        false => format!("'{}'", title.replace('\'', "'\\''")),
+    }
 }
 
 /// What the exit summary counts.
@@ -188,5 +197,21 @@ fn spoken(elapsed: Duration) -> String {
         (0, 0, seconds) => format!("{seconds}s"),
         (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
         (hours, minutes, seconds) => format!("{hours}h {minutes}m {seconds}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn titles_are_one_word_of_a_shell() {
+        assert_eq!(quoted("it's plain"), "\"it's plain\"");
+        for title in ["a \"b\"", "cost $5", "run `ls`", "a\\b", "hi!", "it's $5"] {
+            let words = shlex::split(&quoted(title)).unwrap();
+            assert_eq!(words, [title]);
+        }
     }
 }

@@ -193,6 +193,36 @@ fn a_question_beside_is_answered_beside() {
 }
 
 #[test]
+fn questions_beside_are_listed_and_stopped() {
+    let stage = Stage::new();
+    let gate = Gate::new();
+    let chat = stage.chat(&[]);
+    stage.push(Reply::text("never said").held_by(&gate));
+    chat.enter("/bg count the herons")
+        .wait_for("Background 1 is under way");
+    gate.wait_reached();
+    chat.wait_for("▶ 1");
+    chat.enter("/agents").wait_for("bg 1 ");
+    chat.wait_until("what it is about", |screen| {
+        screen
+            .lines()
+            .any(|line| line.starts_with("bg 1") && line.contains("count the herons"))
+    });
+    chat.enter("/stop")
+        .wait_for("Ended 1 background question(s).");
+    chat.wait_for("It was stopped.");
+    chat.wait_gone("▶ 1");
+    chat.enter("/agents")
+        .wait_for("Nothing runs in the background.");
+    // One that is under way when the chat ends does not hold it up.
+    stage.push(Reply::text("never said either").held_by(&Gate::new()));
+    chat.enter("/bg count the storks")
+        .wait_for("Background 2 is under way");
+    chat.enter("/quit");
+    assert_eq!(chat.exit_code(), 0);
+}
+
+#[test]
 fn reasoning_is_set_for_good_and_shown_on_request() {
     let stage = Stage::new();
     let chat = stage.chat(&[]);
@@ -261,6 +291,13 @@ fn own_commands_and_skills_are_commands_too() {
         "---\nname: greet\ndescription: How to greet.\n---\nAlways bow first.\n",
     );
     let chat = stage.chat(&[]);
+    // They are in the menu, with what they do, and in the help.
+    chat.type_text("/h")
+        .wait_for("runs echo hello from the shell");
+    chat.keys(&["C-u"])
+        .type_text("/gree")
+        .wait_for("How to greet.");
+    chat.keys(&["C-u"]);
     chat.enter("/hi").wait_for("hello from the shell");
     chat.enter("/zz").wait_for("profile");
     stage.push(Reply::text("bowing"));

@@ -1,6 +1,7 @@
 //! Questions to the person.
 
-use hermes_testkit::model::Reply;
+use hermes_testkit::model::{Gate, Reply};
+use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::Stage;
@@ -117,5 +118,54 @@ fn what_throws_something_away_is_asked_about_and_no_stays() {
             .scratch
             .read("config.yaml")
             .contains("destructive_slash_confirm: false")
+    );
+}
+
+#[test]
+fn long_choices_are_shown_whole_and_the_time_is_that_of_a_terminal() {
+    let stage = Stage::new();
+    let long =
+        "keep everything as it is for now and only write down what would have to be changed later";
+    stage.push(Reply::tool_call(
+        "clarify",
+        json!({"question": "How?", "choices": [long, "change it"]}),
+    ));
+    stage.push(Reply::text("as you say"));
+    let chat = stage.chat_sized(&[], 50, 24);
+    let screen = chat.enter("go").wait_for("2. change it");
+    let seconds = screen.split("Hermes asks (").nth(1).unwrap();
+    let seconds: u32 = seconds.split(' ').next().unwrap().parse().unwrap();
+    assert!(seconds <= 120, "{screen}");
+    let words: Vec<&str> = screen.split_whitespace().collect();
+    assert!(
+        long.split(' ').all(|word| words.contains(&word)),
+        "{screen}"
+    );
+    chat.keys(&["1"]).wait_for("as you say");
+    assert!(stage.last_question().contains(long));
+}
+
+#[test]
+fn what_enter_does_meanwhile_is_explained_once() {
+    let stage = Stage::with("display:\n  busy_input_mode: queue\n");
+    for explained in [true, false] {
+        let gate = Gate::new();
+        stage.push(Reply::text("first").held_by(&gate));
+        stage.push(Reply::text("second"));
+        let chat = stage.chat(&[]);
+        chat.enter("go");
+        gate.wait_reached();
+        let screen = chat.enter("and then").wait_for("next: and then");
+        assert_eq!(screen.contains("/busy"), explained, "{screen}");
+        gate.release();
+        chat.wait_for("second");
+        chat.enter("/quit");
+        assert_eq!(chat.exit_code(), 0);
+    }
+    assert!(
+        stage
+            .scratch
+            .read("config.yaml")
+            .contains("busy_input_prompt: true")
     );
 }

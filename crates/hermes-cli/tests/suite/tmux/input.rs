@@ -49,7 +49,7 @@ fn a_paste_is_one_message_and_a_long_one_a_placeholder() {
     assert_eq!(stage.last_question(), "first line\nsecond line");
 
     let text = "a line of the log\n".repeat(8_000);
-    chat.paste(&text).wait_for("[Pasted text #1: 8001 lines → ");
+    chat.paste(&text).wait_for("[Pasted text #1: 8001 lines →");
     chat.type_text(" explain")
         .keys(&["Enter"])
         .wait_for("long read");

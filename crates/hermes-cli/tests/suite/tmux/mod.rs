@@ -3,9 +3,12 @@
 mod commands;
 mod demo;
 mod dialogs;
+mod endings;
 mod goals;
 mod input;
+mod models;
 mod screen;
+mod settings;
 mod setup;
 mod turns;
 

@@ -166,6 +166,68 @@ fn a_dumb_terminal_gets_lines() {
 }
 
 #[test]
+fn on_a_dumb_terminal_a_question_nobody_answers_is_closed() {
+    let stage = Stage::with("approvals:\n  timeout: 1\n");
+    let mut command = stage.command(&[]);
+    command.env("TERM", "dumb");
+    let chat = Terminal::start(&command, 80, 24);
+    chat.wait_until("a prompt", |screen| screen.ends_with("\n>"));
+    stage.push(Reply::tool_call(
+        "terminal",
+        json!({"command": "rm -rf nothing-here"}),
+    ));
+    stage.push(Reply::text("then not"));
+    chat.enter("go").wait_for("nobody answered in time");
+    chat.wait_for("then not");
+    // A list is chosen from by number; what throws something away is asked about.
+    stage.push(Reply::text("an answer"));
+    chat.enter("more").wait_for("an answer");
+    chat.enter("/new").wait_for("Really /new?");
+    chat.enter("no").wait_for("Nothing was done.");
+    chat.enter("/new").enter("y").wait_for("A new session.");
+    chat.enter("/resume").wait_for("Type a number");
+    chat.enter("1").wait_for("Going on with");
+    chat.enter("/quit");
+    assert_eq!(chat.exit_code(), 0);
+}
+
+#[test]
+fn forty_columns_break_between_words() {
+    let stage = Stage::new();
+    stage.push(Reply::text(
+        "Several considerably **lengthy**, *emphasised* expressions and `codewords` together, \
+         with 漢字漢字漢字 and 👨‍👩‍👧 between them.",
+    ));
+    let chat = stage.chat_sized(&[], 40, 24);
+    let question = "wherever possible nothing is separated inside itself";
+    chat.type_text(question);
+    let whole = |screen: &str, text: &str| {
+        let words: Vec<&str> = screen.split_whitespace().collect();
+        text.split_whitespace().all(|word| words.contains(&word))
+    };
+    chat.wait_until("whole words while typing", |screen| whole(screen, question));
+    chat.keys(&["Enter"]);
+    let screen = chat.wait_for("between them.");
+    for text in [
+        question,
+        "Several considerably lengthy, emphasised expressions and codewords together,",
+    ] {
+        assert!(whole(&screen, text), "{screen}");
+    }
+}
+
+#[test]
+fn lines_that_are_typed_at_once_are_a_paste() {
+    let stage = Stage::new();
+    stage.push(Reply::text("got it"));
+    let chat = stage.chat(&[]);
+    let text = "one\ntwo\nthree\nfour\nfive\nsix\nseven";
+    chat.type_text(text).wait_for("[Pasted text #1: 7 lines");
+    chat.keys(&["Enter"]).wait_for("got it");
+    assert_eq!(stage.last_question(), text);
+}
+
+#[test]
 fn small_and_smallest_terminals_work() {
     let stage = Stage::new();
     for (columns, rows) in [(80, 24), (40, 12), (20, 6)] {

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::Stage;
 
-fn sleeping(mark: &str) -> Reply {
+pub(super) fn sleeping(mark: &str) -> Reply {
     Reply::tool_call(
         "terminal",
         json!({"command": format!("echo $$ > {mark}; exec sleep 300")}),
     )
 }
 
-fn pid_in(stage: &Stage, mark: &str) -> u32 {
+pub(super) fn pid_in(stage: &Stage, mark: &str) -> u32 {
     let path = stage.scratch.user_home().join(mark);
     let deadline = std::time::Instant::now() + hermes_testkit::PATIENCE;
     loop {
@@ -67,7 +67,8 @@ fn messages_are_queued_and_guidance_reaches_the_running_turn() {
     gate.wait_reached();
     chat.enter("/queue and then this")
         .wait_for("next: and then this");
-    chat.enter("/steer in French please");
+    chat.enter("/steer in French please")
+        .wait_for("› in French please  (goes to the model");
     // A command that needs an idle agent follows too.
     chat.enter("/title a good name")
         .wait_for("/title follows this turn");

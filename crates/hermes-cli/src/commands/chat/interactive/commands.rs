@@ -1,26 +1,18 @@
 //! The catalogue's commands that the program carries out.
 
-use hermes_agent::Conversation;
 use hermes_agent::slash::{self, By};
-use hermes_config::edit::{Change, change_config};
-use hermes_llm::resolve::Selection;
-use hermes_sandbox::background::ProcessStatus;
-use hermes_tui::{Outcome, PickItem, Picker, Then};
+use hermes_agent::{CompressWish, Conversation};
+use hermes_tui::{Call, Outcome};
 
 use super::host::ChatHost;
-use super::{beside, goal, own, rollback, sandbox, sessions, verbs};
+use super::{
+    beside, goal, info, model, own, rollback, sandbox, sessions, settings, snapshots, verbs,
+};
 use crate::CommandError;
 use crate::commands::kanban;
-use crate::commands::model::{choices, save};
 
-pub(super) async fn run(
-    host: &mut ChatHost,
-    conversation: &Conversation,
-    name: &'static str,
-    arguments: String,
-    width: usize,
-) -> Outcome {
-    match carry_out(host, conversation, name, arguments.trim(), width).await {
+pub(super) async fn run(host: &mut ChatHost, conversation: &Conversation, call: Call) -> Outcome {
+    match carry_out(host, conversation, &call).await {
         Ok(outcome) => outcome,
         Err(error) => {
             let mut text = error.error.to_string();
@@ -35,11 +27,10 @@ pub(super) async fn run(
 async fn carry_out(
     host: &mut ChatHost,
     conversation: &Conversation,
-    name: &'static str,
-    arguments: &str,
-    width: usize,
+    call: &Call,
 ) -> Result<Outcome, CommandError> {
-    match name {
+    let (arguments, width) = (call.arguments.trim(), call.width);
+    match call.name {
         "new" => sessions::begin(host, arguments, false).await,
         "clear" => sessions::begin(host, arguments, true).await,
         "resume" => sessions::resume(host, arguments).await,
@@ -55,21 +46,20 @@ async fn carry_out(
         "retry" => sessions::retry(host).await,
         "undo" => sessions::undo(host, arguments).await,
         "rollback" => rollback::run(host, arguments).await,
-        "compress" => {
-            let topic = (!arguments.is_empty()).then(|| arguments.to_owned());
-            Ok(Outcome::Say(match conversation.compress(topic) {
-                Ok(()) => "Condensing the conversation…".to_owned(),
-                Err(error) => error.to_string(),
-            }))
-        }
-        "model" if arguments.is_empty() => pick_model(host).await,
-        "model" => switch_model(host, arguments).await,
-        "reasoning" => reasoning(host, arguments).await,
+        "snapshot" => snapshots::run(host, arguments).await,
+        "compress" => compress(conversation, arguments),
+        "model" => model::run(host, call).await,
+        "personality" => settings::personality(host, arguments).await,
+        "reasoning" => settings::reasoning(host, arguments).await,
+        "fast" => settings::fast(host, arguments).await,
+        "reload" => settings::reload(host).await,
+        "reload-skills" => settings::reload_skills(host),
         "yolo" => yolo(host),
-        "status" => status(host).await,
-        "usage" => usage(host).await,
-        "stop" => stop(host).await,
-        "agents" => Ok(processes(host)),
+        "status" => info::status(host).await,
+        "usage" => info::usage(host).await,
+        "whoami" => info::whoami(host),
+        "stop" => info::stop(host).await,
+        "agents" => Ok(info::background(host)),
         "sandbox" if arguments.is_empty() => sandbox::pick(host, width).await,
         "sandbox" if arguments.starts_with("use ") => {
             sandbox::switch(host, arguments.trim_start_matches("use ").trim()).await
@@ -81,7 +71,13 @@ async fn carry_out(
             let said = verbs::run(name, arguments, &host.context, width).await;
             // A verb may have changed what the files say.
             host.context = host.context.renewed(None);
-            Ok(Outcome::Output(said))
+            let changed = ["enable", "disable"]
+                .iter()
+                .any(|verb| arguments.split_whitespace().next() == Some(verb));
+            match name == "tools" && changed {
+                true => sessions::begin_with_tools(host, &said).await,
+                false => Ok(Outcome::Output(said)),
+            }
         }
         slash::OWN => own::run(host, arguments).await,
         other => Err(CommandError::internal(format!(
@@ -90,81 +86,35 @@ async fn carry_out(
     }
 }
 
-async fn pick_model(host: &mut ChatHost) -> Result<Outcome, CommandError> {
-    let listed = choices(&host.context, false).await?;
-    let current = host.model_name().to_owned();
-    let items = listed
-        .into_iter()
-        .map(|choice| {
-            let mark = if choice.model == current {
-                " (now)"
-            } else {
-                ""
-            };
-            PickItem {
-                value: format!("{} --provider {}", choice.model, choice.provider),
-                label: format!("{}{mark}", choice.model),
-                detail: choice.provider,
+/// `here N` keeps the last exchanges as they are; other words are what matters.
+fn compress(conversation: &Conversation, arguments: &str) -> Result<Outcome, CommandError> {
+    const KEPT: usize = 2;
+    let mut words = arguments.split_whitespace();
+    let wish = match (words.next(), words.next(), words.next()) {
+        (Some("here"), None, _) => CompressWish {
+            keep: Some(KEPT),
+            ..CompressWish::default()
+        },
+        (Some("here"), Some(count), None) => match count.parse::<usize>() {
+            Ok(count) if count > 0 => CompressWish {
+                keep: Some(count),
+                ..CompressWish::default()
+            },
+            _ => {
+                return Err(
+                    CommandError::usage(format!("`{count}` is no number of exchanges"))
+                        .hint("`/compress here 3` keeps the last three as they are"),
+                );
             }
-        })
-        .collect();
-    Ok(Outcome::Pick(Picker::new("Models", "model", items)))
-}
-
-async fn switch_model(host: &mut ChatHost, arguments: &str) -> Result<Outcome, CommandError> {
-    let words = shlex::split(arguments).unwrap_or_default();
-    let mut words = words.into_iter();
-    let (mut model, mut provider, mut for_good) = (None, None, false);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--provider" => provider = words.next(),
-            "--global" => for_good = true,
-            _ if word.starts_with("--") => {
-                return Err(CommandError::usage(format!("`{word}` is not known here"))
-                    .hint("`/model NAME [--provider P] [--global]`"));
-            }
-            _ => model = Some(word),
-        }
-    }
-    let old_model = host.model_name().to_owned();
-    let before = std::mem::replace(
-        &mut host.selection,
-        Selection::of(provider.as_deref(), model.as_deref()),
-    );
-    let stored = host.stored().await?;
-    let chat = match host.chat(stored.as_ref()).await {
-        Ok(chat) => chat,
-        Err(error) => {
-            host.selection = before;
-            return Err(error);
-        }
+        },
+        _ => CompressWish {
+            topic: (!arguments.is_empty()).then(|| arguments.to_owned()),
+            keep: None,
+        },
     };
-    let (name, from) = match &host.wired {
-        Some(wired) => {
-            let (name, from) = wired.model();
-            (name.to_owned(), from.to_owned())
-        }
-        None => (String::new(), String::new()),
-    };
-    if stored.is_some() && name != old_model {
-        host.tell_next(&format!(
-            "Note: the model of this conversation was changed from {old_model} to {name}. \
-             What was said before was said by {old_model}."
-        ));
-    }
-    let mut message = format!("From now on: `{name}` ({from}).");
-    if for_good {
-        save(&host.context, &from, &name, None)?;
-        message.push_str(" Stored in config.yaml.");
-    }
-    let mut chat = chat;
-    chat.greeting.clear();
-    Ok(Outcome::Switch(hermes_tui::Switch {
-        chat,
-        ended: None,
-        message,
-        clear: false,
-        then: Then::Nothing,
+    Ok(Outcome::Say(match conversation.compress(wish) {
+        Ok(()) => "Condensing the conversation…".to_owned(),
+        Err(error) => error.to_string(),
     }))
 }
 
@@ -181,158 +131,11 @@ fn quit(host: &mut ChatHost, arguments: &str) -> Outcome {
     }
 }
 
-/// How long the model thinks, for good; and whether one sees it.
-async fn reasoning(host: &mut ChatHost, arguments: &str) -> Result<Outcome, CommandError> {
-    let set = |path: &str, value: serde_json::Value| Change::Set {
-        path: path.to_owned(),
-        value,
-    };
-    let change = match arguments {
-        "" => {
-            let config = host.context.config()?;
-            let effort = config.optional_string("agent.reasoning_effort")?;
-            let effort = effort.unwrap_or_else(|| "left to the model".to_owned());
-            return Ok(Outcome::Say(format!(
-                "Reasoning: {effort}. `/reasoning none|minimal|low|medium|high|xhigh` changes it, \
-                 `/reasoning show` and `hide` say whether you see it."
-            )));
-        }
-        "show" | "hide" => set("display.show_reasoning", (arguments == "show").into()),
-        "none" | "minimal" | "low" | "medium" | "high" | "xhigh" => {
-            set("agent.reasoning_effort", arguments.into())
-        }
-        other => {
-            return Err(
-                CommandError::usage(format!("`{other}` is no level of reasoning"))
-                    .hint("none, minimal, low, medium, high, xhigh; or show, hide"),
-            );
-        }
-    };
-    host.context.policy().refuse_if_managed()?;
-    let environment = host.context.config()?.environment();
-    change_config(&host.context.home, environment, &[change])?;
-    host.context = host.context.renewed(None);
-    match arguments {
-        "show" => Ok(Outcome::ShowReasoning(
-            true,
-            "What the model thinks is shown from now on.".to_owned(),
-        )),
-        "hide" => Ok(Outcome::ShowReasoning(
-            false,
-            "What the model thinks is hidden from now on.".to_owned(),
-        )),
-        level => {
-            let message = format!("Reasoning: {level}, from now on.");
-            match host.stored().await? {
-                Some(id) => sessions::again(host, &id, Then::Nothing, &message).await,
-                None => {
-                    let chat = host.chat(None).await?;
-                    Ok(Outcome::Switch(hermes_tui::Switch {
-                        chat,
-                        ended: None,
-                        message,
-                        clear: false,
-                        then: Then::Nothing,
-                    }))
-                }
-            }
-        }
-    }
-}
-
 fn yolo(host: &mut ChatHost) -> Result<Outcome, CommandError> {
     Ok(Outcome::Say(match host.toggle_yolo() {
         true => {
             "Dangerous commands run without a question, until `/yolo` is typed again.".to_owned()
         }
         false => "Dangerous commands are asked about.".to_owned(),
-    }))
-}
-
-async fn status(host: &ChatHost) -> Result<Outcome, CommandError> {
-    let (model, provider) = match &host.wired {
-        Some(wired) => wired.model(),
-        None => ("", ""),
-    };
-    let mut text = format!(
-        "| | |\n|---|---|\n| model | {model} ({provider}) |\n| directory | {} |\n| sandbox | {} |\n| profile | {} |\n",
-        host.short_cwd(),
-        host.sandbox_name(),
-        host.context.home.profile_name(),
-    );
-    if let Some(id) = host.session() {
-        text.push_str(&format!("| session | {id} |\n"));
-        let row = host
-            .state
-            .run(move |database| database.session(&id))
-            .await?;
-        if let Some(row) = row {
-            text.push_str(&format!(
-                "| title | {} |\n| messages | {} ({} tool calls) |\n",
-                row.title.as_deref().unwrap_or("none"),
-                row.message_count,
-                row.tool_call_count
-            ));
-        }
-    }
-    Ok(Outcome::Say(text))
-}
-
-async fn usage(host: &ChatHost) -> Result<Outcome, CommandError> {
-    let row = match host.session() {
-        Some(id) => {
-            host.state
-                .run(move |database| database.session(&id))
-                .await?
-        }
-        None => None,
-    };
-    let Some(row) = row else {
-        return Ok(Outcome::Say("Nothing was used yet.".to_owned()));
-    };
-    let cost = match (row.actual_cost_usd, row.estimated_cost_usd) {
-        (Some(usd), _) => format!("${usd:.4}"),
-        (None, Some(usd)) => format!("about ${usd:.4}"),
-        (None, None) => "unknown".to_owned(),
-    };
-    Ok(Outcome::Say(format!(
-        "| | |\n|---|---|\n| requests | {} |\n| input tokens | {} |\n| from the cache | {} |\n| output tokens | {} |\n| reasoning tokens | {} |\n| cost | {cost} |\n",
-        row.api_call_count,
-        row.input_tokens,
-        row.cache_read_tokens,
-        row.output_tokens,
-        row.reasoning_tokens,
-    )))
-}
-
-fn processes(host: &ChatHost) -> Outcome {
-    let running = host.running();
-    if running.is_empty() {
-        return Outcome::Say("Nothing runs in the background.".to_owned());
-    }
-    let mut text = String::from("| id | since | command |\n|---|---|---|\n");
-    for process in running {
-        let state = match process.status {
-            ProcessStatus::Running => format!("{} s", process.uptime.as_secs()),
-            ProcessStatus::Exited(_) => "ended".to_owned(),
-        };
-        text.push_str(&format!(
-            "| {} | {state} | `{}` |\n",
-            process.id,
-            process.command.replace('|', "\\|").replace('\n', " ")
-        ));
-    }
-    Outcome::Say(text)
-}
-
-async fn stop(host: &mut ChatHost) -> Result<Outcome, CommandError> {
-    let count = host.running().len();
-    if count == 0 {
-        return Ok(Outcome::Say("Nothing runs in the background.".to_owned()));
-    }
-    let left = host.end_processes().await;
-    Ok(Outcome::Say(match left.as_slice() {
-        [] => format!("Ended {count} background process(es)."),
-        left => format!("These could not be ended: {}", left.join(", ")),
     }))
 }

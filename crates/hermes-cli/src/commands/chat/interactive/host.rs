@@ -2,30 +2,28 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use futures_util::FutureExt as _;
-use futures_util::future::LocalBoxFuture;
 use hermes_agent::build::Wishes;
 use hermes_agent::demo::DEMO_MODEL;
-use hermes_agent::prompt::expand;
 use hermes_agent::{Control, Conversation};
-use hermes_config::edit::{Change, change_config};
 use hermes_llm::resolve::Selection;
-use hermes_sandbox::background::{Notice, ProcessView};
+use hermes_sandbox::background::ProcessView;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
 use hermes_tools::checkpoint::Checkpoints;
-use hermes_tui::{App, Chat, Host, Incoming, Outcome};
-use hermes_types::{Content, Part, SessionId, TurnOutcome};
+use hermes_tui::{Chat, Incoming};
+use hermes_types::SessionId;
 use ratatui::text::Line;
 use tokio::sync::mpsc;
 
-use super::super::resume;
+use super::super::resume::Found;
 use super::super::run::{self, preload};
 use super::super::worktree::Worktree;
+use super::Start;
+use super::beside::Beside;
+use super::own::OwnCommands;
 use super::recap::{RecapLimits, recap};
-use super::{Start, clipboard, commands, draft, goal};
 use crate::wiring::{Place, Wanted, Wired, is_demo, open_models, place, wire};
 use crate::{CommandError, Context, Out};
 
@@ -41,29 +39,35 @@ pub(super) struct ChatHost {
     worktree: Option<Worktree>,
     cwd: PathBuf,
     /// Where commands run: one for all conversations of this chat.
-    place: Option<Place>,
+    pub(super) place: Option<Place>,
     pub(super) wired: Option<Wired>,
+    /// The session to begin with.
+    resumed: Option<Found>,
     control: Arc<Control>,
     /// A name for a session that nothing was said in yet.
     pub(super) pending_title: Option<String>,
-    notices: bool,
+    pub(super) notices: bool,
+    /// Questions that are answered beside the conversation.
+    pub(super) beside: Beside,
+    /// Commands of the configuration, and skills.
+    pub(super) own: OwnCommands,
     /// What comes up by itself for the user: sentences of the sandbox, answers
     /// that were asked for beside.
     pub(super) news: mpsc::Sender<Incoming>,
-    arriving: mpsc::Receiver<Incoming>,
+    pub(super) arriving: mpsc::Receiver<Incoming>,
     /// Messages to the model that nobody typed; they wait for an idle moment.
     pub(super) next_turn: mpsc::Sender<String>,
-    next_turns: mpsc::Receiver<String>,
+    pub(super) next_turns: mpsc::Receiver<String>,
     /// How many messages were sent: what was meant for the moment before one of
     /// them is of no use after it.
-    sent: Arc<AtomicU64>,
+    pub(super) sent: Arc<AtomicU64>,
     /// For the model, with the next message: what changed under it.
     pub(super) note: Option<String>,
     /// The session that the user left with `/quit --delete`.
     pub(super) unwanted: Option<SessionId>,
-    failure: Option<CommandError>,
+    pub(super) failure: Option<CommandError>,
     /// The model's name for the first screen, before anything is opened.
-    model: String,
+    pub(super) model: String,
     demo: bool,
 }
 
@@ -74,6 +78,7 @@ impl ChatHost {
         selection: Selection,
         state: StateHandle,
         worktree: Option<Worktree>,
+        resumed: Option<Found>,
     ) -> Result<Self, CommandError> {
         let cwd = match &worktree {
             Some(worktree) => worktree.path().to_owned(),
@@ -102,9 +107,12 @@ impl ChatHost {
             cwd,
             place: None,
             wired: None,
+            resumed,
             control: Arc::default(),
             pending_title: None,
             notices,
+            beside: Beside::default(),
+            own: OwnCommands::default(),
             news,
             arriving,
             next_turn,
@@ -202,6 +210,7 @@ impl ChatHost {
         self.control = Arc::clone(&wired.control);
         self.demo = wired.model().1 == hermes_agent::demo::DEMO_PROVIDER;
         let conversation = Conversation::spawn(agent, Arc::clone(&wired.control));
+        self.own.learn(self.context.config()?, &wired.shelf);
         self.wired = Some(wired);
         Ok(Chat {
             conversation,
@@ -236,8 +245,9 @@ impl ChatHost {
         }
     }
 
-    async fn first(&mut self) -> Result<Chat, CommandError> {
-        let found = resume::find(&self.state, &self.start.options).await?;
+    /// The conversation that the chat begins with.
+    pub(super) async fn first(&mut self) -> Result<Chat, CommandError> {
+        let found = self.resumed.take();
         if let Some(cwd) = found.as_ref().and_then(|found| found.cwd.clone())
             && self.worktree.is_none()
         {
@@ -342,8 +352,17 @@ impl ChatHost {
             .collect()
     }
 
+    /// Looks for skills again: those that are new, and those that are gone.
+    pub(super) fn look_for_skills(&self) -> Result<(Vec<String>, Vec<String>), CommandError> {
+        match &self.wired {
+            Some(wired) => Ok(self.own.look_for_skills(&wired.shelf)),
+            None => Err(CommandError::internal("the conversation is not open yet")),
+        }
+    }
+
     /// Lets go of what the conversations shared.
     pub(super) async fn close(&mut self) {
+        self.beside.close().await;
         if let Some(place) = self.place.take() {
             place.sandboxes.close().await;
         }
@@ -356,7 +375,7 @@ impl ChatHost {
     }
 
     /// A title that was given before the first message.
-    fn store_pending_title(&mut self) {
+    pub(super) fn store_pending_title(&mut self) {
         let (Some(title), Some(id)) = (self.pending_title.clone(), self.session()) else {
             return;
         };
@@ -370,147 +389,5 @@ impl ChatHost {
                 tracing::warn!(%error, "the title was not stored");
             }
         });
-    }
-}
-
-impl Host for ChatHost {
-    fn open(&mut self) -> LocalBoxFuture<'_, Result<Chat, String>> {
-        async move {
-            match self.first().await {
-                Ok(chat) => Ok(chat),
-                Err(error) => {
-                    let text = error.error.to_string();
-                    self.failure = Some(error);
-                    Err(text)
-                }
-            }
-        }
-        .boxed_local()
-    }
-
-    fn command<'a>(
-        &'a mut self,
-        conversation: &'a Conversation,
-        name: &'static str,
-        arguments: String,
-        width: usize,
-    ) -> LocalBoxFuture<'a, Outcome> {
-        commands::run(self, conversation, name, arguments, width).boxed_local()
-    }
-
-    fn clipboard_picture(&mut self) -> LocalBoxFuture<'_, Result<Part, String>> {
-        clipboard::picture_of(&self.context).boxed_local()
-    }
-
-    fn stop_confirming(&mut self) -> Result<(), String> {
-        let change = Change::Set {
-            path: "approvals.destructive_slash_confirm".to_owned(),
-            value: false.into(),
-        };
-        self.context
-            .config()
-            .and_then(|config| change_config(&self.context.home, config.environment(), &[change]))
-            .map(drop)
-            .map_err(|error| format!("this could not be stored: {error}"))
-    }
-
-    fn prepare(&mut self, content: Content) -> LocalBoxFuture<'_, (Content, Vec<String>)> {
-        async move {
-            self.sent.fetch_add(1, Ordering::Relaxed);
-            let window = self.wired.as_ref().map_or(0, Wired::window);
-            let text = content.text();
-            let mut expanded = expand(&text, &self.cwd, self.context.home.path(), window).await;
-            if let Some(note) = self.note.take() {
-                expanded.text = format!("[{note}]\n\n{}", expanded.text);
-            }
-            let content = match content {
-                Content::Text(_) => Content::Text(expanded.text),
-                Content::Parts(parts) => {
-                    let mut whole = vec![Part::Text {
-                        text: expanded.text,
-                    }];
-                    whole.extend(
-                        parts
-                            .into_iter()
-                            .filter(|part| matches!(part, Part::Image { .. })),
-                    );
-                    Content::Parts(whole)
-                }
-            };
-            (content, expanded.warnings)
-        }
-        .boxed_local()
-    }
-
-    fn incoming(&mut self, idle: bool) -> LocalBoxFuture<'_, Incoming> {
-        let processes = self
-            .place
-            .as_ref()
-            .filter(|_| idle && self.notices)
-            .map(|place| Arc::clone(place.sandbox.processes()));
-        let message = async move {
-            let Some(processes) = processes else {
-                return std::future::pending().await;
-            };
-            loop {
-                let notices = processes.take_notices(|_| true);
-                if !notices.is_empty() {
-                    let texts: Vec<String> = notices.iter().map(Notice::message).collect();
-                    return Incoming::Message(texts.join("\n\n"));
-                }
-                processes.notice_arrival().await;
-            }
-        };
-        let (arriving, next_turns) = (&mut self.arriving, &mut self.next_turns);
-        async move {
-            tokio::select! {
-                Some(news) = arriving.recv() => news,
-                Some(text) = next_turns.recv(), if idle => Incoming::Message(text),
-                message = message => message,
-            }
-        }
-        .boxed_local()
-    }
-
-    fn after_turn(&mut self, outcome: TurnOutcome, goes_on: bool) {
-        goal::after_turn(self, outcome, goes_on);
-    }
-
-    fn edit(&mut self, draft: &str) -> Result<String, String> {
-        draft::edit(draft, &self.context).map_err(|error| error.error.to_string())
-    }
-
-    fn refresh<'a>(&'a mut self, app: &'a mut App) -> LocalBoxFuture<'a, ()> {
-        async move {
-            let budget = match &self.wired {
-                // A counter that cannot be read stops the next turn, and says so there.
-                Some(wired) => wired.budget().await.unwrap_or_default(),
-                None => None,
-            };
-            app.status_mut().budget = budget;
-            self.refresh_facts(app);
-            self.store_pending_title();
-        }
-        .boxed_local()
-    }
-}
-
-impl ChatHost {
-    fn refresh_facts(&self, app: &mut App) {
-        let (model, window) = match &self.wired {
-            Some(wired) => (wired.model().0.to_owned(), wired.window()),
-            None => (self.model.clone(), 0),
-        };
-        let cwd = self.short_cwd();
-        let sandbox = self.sandbox_name();
-        let status = app.status_mut();
-        status.model = model;
-        status.cwd = cwd;
-        status.sandbox = sandbox;
-        status.context_window = window;
-        if let Some(place) = &self.place {
-            status.yolo = place.yolo.is_on();
-            status.processes = place.sandbox.processes().running().len();
-        }
     }
 }

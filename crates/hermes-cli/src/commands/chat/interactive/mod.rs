@@ -1,12 +1,15 @@
 //! The conversation on a terminal. `hermes-tui` owns the screen; here is what it
 //! asks of the program: sessions, models, settings, verbs.
 
+mod answering;
 mod beside;
 mod clipboard;
 mod commands;
 mod draft;
 mod goal;
 mod host;
+mod info;
+mod model;
 mod offer;
 mod own;
 mod plain;
@@ -15,6 +18,8 @@ mod recap;
 mod rollback;
 mod sandbox;
 mod sessions;
+mod settings;
+mod snapshots;
 mod verbs;
 mod words;
 
@@ -33,10 +38,10 @@ use hermes_types::SessionId;
 use ratatui::text::Line;
 
 use self::host::ChatHost;
-use super::beginning;
 use super::run::counts;
 use super::show::summary;
 use super::worktree::Worktree;
+use super::{beginning, resume};
 use crate::cli::RunOptions;
 use crate::wiring::{Place, selection};
 use crate::{CommandError, Context, Exit, Out};
@@ -83,6 +88,8 @@ async fn converse(
     let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
     beginning::tell_oddities(context, out)?;
     beginning::tidy(context, &state).await?;
+    // What does not exist is said before anything is on the screen.
+    let resumed = resume::find(&state, &start.options).await?;
     let worktree = match start.options.worktree {
         true => Some(Worktree::create(&std::env::current_dir()?, out).await?),
         false => None,
@@ -98,15 +105,16 @@ async fn converse(
         wanted,
         state.clone(),
         worktree,
+        resumed,
     )?;
     let dumb = context.environment.get(env::TERM) == Some("dumb");
     let ended = if dumb || !std::io::stdout().is_terminal() {
-        plain::run(&mut host, pictures, out).await?
+        plain::run(&mut host, &preferences, pictures, out).await?
     } else {
         let app = App::new(
             preferences,
             History::load(context.home.join(".hermes_history")),
-            Box::new(words::Words::new(context, host.cwd())),
+            Box::new(words::Words::new(context, host.cwd(), host.own.clone())),
             Status::new(host.model_name(), host.short_cwd(), host.sandbox_name()),
         );
         let beginning = Beginning {
@@ -117,6 +125,7 @@ async fn converse(
             Ok(session) => session,
             Err(error) => {
                 host.close().await;
+                host.leave_worktree(out).await;
                 return Err(host.failure().unwrap_or_else(|| broken(error)));
             }
         }
@@ -130,12 +139,13 @@ async fn converse(
     }
     let left = host.place().and_then(Place::left_running);
     host.close().await;
-    farewell(ended.as_ref(), started, &state, context, out).await?;
+    let told = farewell(ended.as_ref(), started, &state, context, out).await;
     if let Some(left) = left {
         out.stderr_line(&left);
     }
+    // Also when nobody could be told, because the terminal is gone.
     host.leave_worktree(out).await;
-    Ok(Exit::SUCCESS)
+    told.map(|()| Exit::SUCCESS)
 }
 
 /// A chat that ended by itself says so, and how to go on.

@@ -32,11 +32,19 @@ pub(super) fn read(context: &Context, verbose: bool) -> Result<Preferences, Comm
             .unwrap_or(BusyMode::Interrupt),
         tools,
         show_reasoning: verbose || config.bool("display.show_reasoning")?,
+        streaming: match config.is_set("display.streaming") {
+            true => config.bool("display.streaming")?,
+            false => true,
+        },
+        explain_busy: config
+            .get("onboarding.seen")
+            .is_none_or(|seen| seen["busy_input_prompt"] != true),
         show_status: true,
         bell: config.bool("display.bell_on_complete")?,
         profile,
         fold_lines: size("paste_collapse_threshold")?,
         fold_chars: size("paste_collapse_char_threshold")?,
+        burst_lines: size("paste_collapse_threshold_fallback")?,
         paste_directory: Some(context.home.join("pastes")),
         line_feed_sends: !line_feed_breaks(context),
         confirm: config.bool("approvals.destructive_slash_confirm")?,

@@ -1,6 +1,6 @@
 //! Commands about sessions: begin, go on, take back, name, look back.
 
-use hermes_store::{ListFilter, ListOrder, StoredMessage};
+use hermes_store::{ListFilter, ListOrder, ListedSession, StoredMessage};
 use hermes_tui::{Outcome, PickItem, Picker, Switch, Then};
 use hermes_types::{Role, SessionId};
 
@@ -28,11 +28,54 @@ pub(super) async fn begin(
     }))
 }
 
+/// A new session with the tools that a verb has just changed.
+pub(super) async fn begin_with_tools(
+    host: &mut ChatHost,
+    said: &str,
+) -> Result<Outcome, CommandError> {
+    let message = format!(
+        "```\n{}\n```\n\nA new session begins with these tools.",
+        said.trim_end()
+    );
+    match begin(host, "", false).await? {
+        Outcome::Switch(switch) => Ok(Outcome::Switch(Switch { message, ..switch })),
+        other => Ok(other),
+    }
+}
+
+/// The nth of the list that `/resume` shows, when the reference is such a number.
+async fn numbered(host: &ChatHost, reference: &str) -> Result<Option<SessionId>, CommandError> {
+    let Some(at) = reference
+        .parse::<usize>()
+        .ok()
+        .filter(|number| (1..=OFFERED).contains(number))
+    else {
+        return Ok(None);
+    };
+    let mut rows = recent(host).await?;
+    Ok((at <= rows.len()).then(|| rows.swap_remove(at - 1).id))
+}
+
+async fn recent(host: &ChatHost) -> Result<Vec<ListedSession>, CommandError> {
+    let filter = ListFilter {
+        limit: OFFERED,
+        order: ListOrder::LastActive,
+        ..ListFilter::default()
+    };
+    Ok(host
+        .state
+        .run(move |database| database.list(&filter))
+        .await?)
+}
+
 pub(super) async fn resume(host: &mut ChatHost, reference: &str) -> Result<Outcome, CommandError> {
     if reference.is_empty() {
         return pick(host).await;
     }
-    let reference = reference.to_owned();
+    let reference = match numbered(host, reference).await? {
+        Some(id) => id.to_string(),
+        None => reference.to_owned(),
+    };
     let id = host
         .state
         .run(move |database| {
@@ -56,15 +99,7 @@ pub(super) async fn resume(host: &mut ChatHost, reference: &str) -> Result<Outco
 }
 
 pub(super) async fn pick(host: &ChatHost) -> Result<Outcome, CommandError> {
-    let filter = ListFilter {
-        limit: OFFERED,
-        order: ListOrder::LastActive,
-        ..ListFilter::default()
-    };
-    let rows = host
-        .state
-        .run(move |database| database.list(&filter))
-        .await?;
+    let rows = recent(host).await?;
     if rows.is_empty() {
         return Ok(Outcome::Say("There is no stored session yet.".to_owned()));
     }

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use hermes_agent::personalities;
 use hermes_home::{Clock, Home};
 use hermes_store::{ListFilter, ListOrder, StateDb};
 use hermes_tui::Completer;
 
+use super::own::OwnCommands;
 use crate::{Context, cli};
 
 const SESSIONS: usize = 20;
@@ -27,11 +29,22 @@ pub(super) struct Words {
     directory: PathBuf,
     home: Home,
     clock: Clock,
+    own: OwnCommands,
+    personalities: Vec<(String, String)>,
 }
 
 impl Words {
-    pub(super) fn new(context: &Context, directory: &Path) -> Self {
+    pub(super) fn new(context: &Context, directory: &Path, own: OwnCommands) -> Self {
+        let personalities = match context.config() {
+            Ok(config) => personalities(config)
+                .into_iter()
+                .map(|known| (known.name, known.description))
+                .collect(),
+            Err(_) => Vec::new(),
+        };
         Self {
+            own,
+            personalities,
             files: Mutex::default(),
             directory: directory.to_owned(),
             home: context.home.clone(),
@@ -56,17 +69,30 @@ impl Words {
     }
 }
 
+fn plain<const N: usize>(words: [&str; N]) -> Vec<(String, String)> {
+    words.map(|word| (word.to_owned(), String::new())).to_vec()
+}
+
 impl Completer for Words {
+    fn commands(&self) -> Vec<(String, String)> {
+        self.own.all()
+    }
+
     fn arguments(&self, command: &str) -> Vec<(String, String)> {
         match command {
-            "busy" => ["interrupt", "queue", "steer"]
-                .map(|word| (word.to_owned(), String::new()))
-                .to_vec(),
-            "reasoning" => [
+            "busy" => plain(["interrupt", "queue", "steer"]),
+            "reasoning" => plain([
                 "none", "minimal", "low", "medium", "high", "xhigh", "show", "hide",
-            ]
-            .map(|word| (word.to_owned(), String::new()))
-            .to_vec(),
+            ]),
+            "fast" => plain(["normal", "fast", "status"]),
+            "snapshot" => plain(["list", "create", "restore", "prune"]),
+            "goal" => plain(["pause", "resume", "clear", "status"]),
+            "compress" => plain(["here"]),
+            "personality" => {
+                let mut all = self.personalities.clone();
+                all.push(("none".to_owned(), "speaks as it does by itself".to_owned()));
+                all
+            }
             "resume" => self.sessions(),
             "model" => hermes_llm::cached_models(&self.home)
                 .into_iter()

@@ -2,20 +2,20 @@
 //! the same commands, without a live area. What is typed while Hermes works is
 //! the next message.
 
+mod asking;
+
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 
-use hermes_agent::slash::{self, By, LookupError};
-use hermes_tui::{Chat, Host, Incoming, Outcome, Switch, Then};
+use hermes_agent::slash::{self, By, LookupError, SlashCommand};
+use hermes_tui::{Call, Chat, Host, Incoming, Outcome, Preferences, Signals, Switch, Then};
 use hermes_types::{
-    Answer, ApprovalChoice, Ask, AskId, AskKind, Asked, Content, Interrupt, Part, SessionId,
-    StopReason, TurnEvent, TurnOutcome,
+    Asked, Content, Interrupt, Part, SessionId, StopReason, TurnEvent, TurnOutcome,
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::host::ChatHost;
-use crate::commands::auth::Silent;
 use crate::{CommandError, Out};
 
 /// Typed lines that may wait.
@@ -23,6 +23,7 @@ const LINES: usize = 64;
 
 pub(super) async fn run(
     host: &mut ChatHost,
+    preferences: &Preferences,
     pictures: Vec<Part>,
     out: &mut Out,
 ) -> Result<Option<SessionId>, CommandError> {
@@ -33,7 +34,13 @@ pub(super) async fn run(
     let mut table = Table {
         lines: typed_lines()?,
         interrupts: signal(SignalKind::interrupt())?,
+        ends: Signals::new()?,
+        leaving: false,
         waiting: VecDeque::new(),
+        held: VecDeque::new(),
+        offered: None,
+        streaming: preferences.streaming,
+        confirm: preferences.confirm,
         pictures,
         out,
     };
@@ -49,16 +56,23 @@ pub(super) async fn run(
         if line.is_empty() {
             continue;
         }
-        let next = match slash::split(&line) {
-            None => Next::Send(line),
-            Some((name, arguments)) => table.command(host, &mut chat, name, arguments).await?,
+        let next = match (table.chosen(&line), slash::split(&line)) {
+            (Some((name, value)), _) => table.carry_out(host, &mut chat, name, value).await?,
+            (None, None) => Next::Send(line),
+            (None, Some((name, arguments))) => {
+                table.command(host, &mut chat, name, arguments).await?
+            }
         };
         match next {
             Next::Leave => break,
             Next::Read => {}
             Next::Send(text) => table.turn(host, &mut chat, text).await?,
         }
+        if table.leaving {
+            break;
+        }
     }
+    drop(chat.events);
     Ok(chat.conversation.close(Some("cli_close")).await)
 }
 
@@ -71,6 +85,15 @@ enum Next {
 struct Table<'o> {
     lines: mpsc::Receiver<String>,
     interrupts: Signal,
+    ends: Signals,
+    leaving: bool,
+    /// What happened while a question was open.
+    held: VecDeque<TurnEvent>,
+    /// The command and the values of a list that a number chooses from, once.
+    offered: Option<(&'static str, Vec<String>)>,
+    streaming: bool,
+    /// Whether to ask before something is thrown away.
+    confirm: bool,
     /// Messages that a turn left to be sent.
     waiting: VecDeque<String>,
     /// For the first message.
@@ -105,6 +128,7 @@ impl Table<'_> {
                     self.say("")?;
                     return Ok(None);
                 }
+                () = self.ends.arrived() => return Ok(None),
                 news = host.incoming(true) => news,
             };
             match news {
@@ -127,52 +151,107 @@ impl Table<'_> {
         arguments: &str,
     ) -> Result<Next, CommandError> {
         let command = match slash::find(name) {
-            Ok(command) => command,
-            Err(LookupError::Unknown(name) | LookupError::Ambiguous { name, .. }) => {
-                let words = format!("{name} {arguments}");
-                let width = self.out.width();
-                let outcome = host
-                    .command(&chat.conversation, slash::OWN, words, width)
-                    .await;
-                return self.show(chat, outcome).await;
-            }
-            Err(error) => {
+            Ok(command) if command.is_called(name) => command,
+            Err(error @ LookupError::NotBuilt(_)) => {
                 self.say(&error.to_string())?;
                 return Ok(Next::Read);
             }
+            // The program's own commands come before beginnings of ours.
+            _ => {
+                let words = format!("{name} {arguments}");
+                return self.carry_out(host, chat, slash::OWN, words).await;
+            }
         };
+        let (arguments, consented) = match command.confirmed {
+            true => slash::without_consent(arguments),
+            false => (arguments.to_owned(), false),
+        };
+        if command.confirmed && self.confirm && !consented && !self.is_meant(command).await? {
+            self.say("Nothing was done.")?;
+            return Ok(Next::Read);
+        }
         match (command.name, command.by) {
             ("help", _) => {
                 for command in slash::CATALOGUE {
-                    writeln!(self.out, "/{:<12} {}", command.name, command.summary)?;
+                    writeln!(self.out, "/{:<14} {}", command.name, command.summary)?;
                 }
                 self.out.flush()?;
             }
-            ("queue" | "steer", _) if !arguments.is_empty() => {
-                return Ok(Next::Send(arguments.to_owned()));
-            }
+            ("queue" | "steer", _) if !arguments.is_empty() => return Ok(Next::Send(arguments)),
+            ("image", _) => match hermes_agent::picture(&host.cwd().join(&arguments)) {
+                Ok(part) => {
+                    self.pictures.push(part);
+                    self.say("It goes with the next message.")?;
+                }
+                Err(reason) => self.say(&reason)?,
+            },
             (_, By::FrontEnd) => self.say("This terminal cannot do that.")?,
-            (name, _) => {
-                let width = self.out.width();
-                let outcome = host
-                    .command(&chat.conversation, name, arguments.to_owned(), width)
-                    .await;
-                return self.show(chat, outcome).await;
-            }
+            (name, _) => return self.carry_out(host, chat, name, arguments).await,
         }
         Ok(Next::Read)
     }
 
+    async fn carry_out(
+        &mut self,
+        host: &mut ChatHost,
+        chat: &mut Chat,
+        name: &'static str,
+        arguments: String,
+    ) -> Result<Next, CommandError> {
+        let call = Call {
+            name,
+            arguments,
+            width: self.out.width(),
+            working: false,
+        };
+        let outcome = host.command(&chat.conversation, call).await;
+        self.show(chat, outcome).await
+    }
+
+    /// Whether a command that throws something away is meant.
+    async fn is_meant(&mut self, command: &SlashCommand) -> Result<bool, CommandError> {
+        write!(
+            self.out,
+            "Really /{}? y(es), anything else leaves it: ",
+            command.name
+        )?;
+        self.out.flush()?;
+        let line = tokio::select! {
+            line = self.lines.recv() => line.unwrap_or_default(),
+            _ = self.interrupts.recv() => String::new(),
+        };
+        Ok(matches!(line.trim(), "y" | "yes"))
+    }
+
+    /// The command and value that a number stands for, right after a list was shown.
+    fn chosen(&mut self, line: &str) -> Option<(&'static str, String)> {
+        let (name, values) = self.offered.take()?;
+        let number: usize = line.parse().ok()?;
+        Some((name, values.get(number.checked_sub(1)?)?.clone()))
+    }
+
+    /// The terminal is gone, or somebody wants the end.
+    fn leave(&mut self, chat: &Chat) {
+        self.leaving = true;
+        chat.conversation.interrupt(Interrupt::Shutdown);
+    }
+
     async fn show(&mut self, chat: &mut Chat, outcome: Outcome) -> Result<Next, CommandError> {
         match outcome {
-            Outcome::Say(text) | Outcome::Output(text) | Outcome::ShowReasoning(_, text) => {
+            Outcome::Say(text)
+            | Outcome::Output(text)
+            | Outcome::ShowReasoning(_, text)
+            | Outcome::Later { say: text, .. } => {
                 self.say(text.trim_end())?;
             }
             Outcome::Pick(picker) => {
+                let mut values = Vec::new();
                 for (value, label) in picker.choices() {
-                    writeln!(self.out, "  {value}  {label}")?;
+                    values.push(value.to_owned());
+                    writeln!(self.out, "  {:>3}  {label}", values.len())?;
                 }
-                self.say(&format!("Type `/{} VALUE`.", picker.command()))?;
+                self.offered = Some((picker.command(), values));
+                self.say("Type a number, or anything else.")?;
             }
             Outcome::Switch(switch) => {
                 let Switch {
@@ -183,6 +262,7 @@ impl Table<'_> {
                     then,
                 } = switch;
                 let old = std::mem::replace(chat, next);
+                drop(old.events);
                 old.conversation.close(ended).await;
                 self.greet(chat)?;
                 self.say(&message)?;
@@ -224,7 +304,11 @@ impl Table<'_> {
         let mut streamed = false;
         loop {
             let event = tokio::select! {
-                event = chat.events.recv() => event,
+                event = next_event(&mut self.held, chat) => event,
+                () = self.ends.arrived() => {
+                    self.leave(chat);
+                    continue;
+                }
                 _ = self.interrupts.recv() => {
                     chat.conversation.interrupt(Interrupt::User);
                     continue;
@@ -234,7 +318,7 @@ impl Table<'_> {
                 return Err(CommandError::internal("the conversation broke off inside"));
             };
             match event {
-                TurnEvent::Text { delta } => {
+                TurnEvent::Text { delta } if self.streaming => {
                     streamed = true;
                     write!(self.out, "{delta}")?;
                 }
@@ -289,88 +373,13 @@ impl Table<'_> {
         self.waiting.extend(outcome.pending_steer);
         Ok(self.out.flush()?)
     }
-
-    /// The person's answer; `None` when the question was closed meanwhile.
-    async fn answer(&mut self, ask: &Ask, chat: &mut Chat) -> Result<Option<Answer>, CommandError> {
-        let seconds = ask.timeout_seconds;
-        let prompt = match &ask.kind {
-            AskKind::Approval {
-                command, reason, ..
-            } => {
-                self.say(&format!(
-                    "\nMay this command run? ({reason}; {seconds} s)\n  {command}"
-                ))?;
-                "o(nce), s(ession), a(lways), anything else denies: "
-            }
-            AskKind::Clarify { question, choices } => {
-                self.say(&format!("\n{question}"))?;
-                for (index, choice) in choices.iter().enumerate() {
-                    writeln!(self.out, "  {}  {choice}", index + 1)?;
-                }
-                "? "
-            }
-            AskKind::Sudo { command } => {
-                self.say(&format!("\nsudo needs your password: {command}"))?;
-                "Password (not shown; Enter goes on without): "
-            }
-            AskKind::Secret { name, prompt } => {
-                self.say(&format!("\n{name}: {prompt}"))?;
-                "Secret (not shown; it goes to .env): "
-            }
-        };
-        write!(self.out, "{prompt}")?;
-        self.out.flush()?;
-        let hidden = match ask.kind {
-            AskKind::Sudo { .. } | AskKind::Secret { .. } => Some(Silent::new()?),
-            _ => None,
-        };
-        let text = self.line_unless_closed(ask.id, chat).await;
-        if hidden.is_some() {
-            drop(hidden);
-            self.say("")?;
-        }
-        Ok(text.map(|text| understood(&ask.kind, &text)))
-    }
-
-    async fn line_unless_closed(&mut self, id: AskId, chat: &mut Chat) -> Option<String> {
-        loop {
-            tokio::select! {
-                line = self.lines.recv() => return Some(line.unwrap_or_default()),
-                _ = self.interrupts.recv() => return Some(String::new()),
-                event = chat.events.recv() => match event {
-                    Some(TurnEvent::AskClosed { id: closed }) if closed == id => return None,
-                    Some(_) => {}
-                    None => return None,
-                },
-            }
-        }
-    }
 }
 
-fn understood(kind: &AskKind, text: &str) -> Answer {
-    let text = text.trim();
-    match kind {
-        AskKind::Approval { permanent, .. } => Answer::Approval {
-            choice: match text {
-                "o" | "once" => ApprovalChoice::Once,
-                "s" | "session" => ApprovalChoice::Session,
-                "a" | "always" if *permanent => ApprovalChoice::Always,
-                _ => ApprovalChoice::Deny,
-            },
-        },
-        _ if text.is_empty() => Answer::None,
-        AskKind::Clarify { choices, .. } => {
-            let picked = text
-                .parse::<usize>()
-                .ok()
-                .and_then(|number| choices.get(number.checked_sub(1)?).cloned());
-            Answer::Text {
-                text: picked.unwrap_or_else(|| text.to_owned()),
-            }
-        }
-        AskKind::Sudo { .. } | AskKind::Secret { .. } => Answer::Text {
-            text: text.to_owned(),
-        },
+/// What was held back comes first.
+async fn next_event(held: &mut VecDeque<TurnEvent>, chat: &mut Chat) -> Option<TurnEvent> {
+    match held.pop_front() {
+        Some(event) => Some(event),
+        None => chat.events.recv().await,
     }
 }
 
