@@ -208,3 +208,76 @@ fn a_script_is_asked_about_as_a_whole_and_its_commands_too() {
     assert!(ran.stdout.contains("rm -rf build"), "{ran:#?}");
     assert!(asked.last_result().contains("the user denied this"));
 }
+
+#[test]
+fn a_script_is_judged_by_what_stands_in_it() {
+    let write = |path: &str, text: &str| {
+        Reply::tool_call("write_file", json!({"path": path, "content": text}))
+    };
+    for (path, text, command) in [
+        ("x.sh", "cd .\nrm -rf build\n", "bash x.sh"),
+        ("x.sh", "rm -rf build\n", "cat x.sh | sh"),
+        ("sub/x", "rm -rf ../build\n", "cd sub && . ./x"),
+        ("~/x.sh", "rm -rf build\n", "sh ~/x.sh"),
+        ("a.sh", "bash b.sh\n", "bash a.sh"),
+        (
+            "x.py",
+            "import shutil\nshutil.rmtree('build')\n",
+            "python3 x.py",
+        ),
+    ] {
+        let stage = Stage::new();
+        let home = stage.scratch.user_home();
+        std::fs::create_dir(home.join("build")).unwrap();
+        std::fs::write(home.join("b.sh"), "rm -rf build\n").unwrap();
+        stage
+            .says(write(path, text))
+            .calls("terminal", json!({"command": command}));
+        stage.run(&["-z", "go"]);
+        let said = result(&stage);
+        assert_eq!(said["status"], "blocked", "{command}: {said}");
+        assert!(!removed(&stage), "{command}");
+    }
+    // What only prints such words runs.
+    let stage = Stage::new();
+    stage
+        .says(write("x.sh", "echo 'never rm -rf /'\n"))
+        .calls("terminal", json!({"command": "bash x.sh"}));
+    stage.run(&["-z", "go"]);
+    assert_eq!(result(&stage)["exit_code"], 0, "{}", result(&stage));
+}
+
+#[test]
+fn a_tool_of_the_project_runs_unless_it_does_what_is_never_run() {
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+    for (text, blocked) in [("rm -rf build\n", false), ("true || rm -rf /\n", true)] {
+        let stage = Stage::with("approvals: {mode: off}\n");
+        let home = stage.scratch.user_home();
+        std::fs::create_dir(home.join("build")).unwrap();
+        let script = home.join("clean.sh");
+        std::fs::write(&script, text).unwrap();
+        let file = std::fs::File::options().write(true).open(&script).unwrap();
+        file.set_modified(old).unwrap();
+        if !blocked {
+            stage.configure("");
+        }
+        stage.calls("terminal", json!({"command": "sh clean.sh"}));
+        stage.run(&["-z", "go"]);
+        let said = result(&stage);
+        assert_eq!(said["status"] == "blocked", blocked, "{said}");
+        assert_eq!(removed(&stage), !blocked);
+    }
+}
+
+#[test]
+fn a_person_sees_the_line_of_the_script() {
+    let stage = Stage::new();
+    stage
+        .says(Reply::tool_call(
+            "write_file",
+            json!({"path": "x.sh", "content": "cd /tmp\nrm -rf build\n"}),
+        ))
+        .calls("terminal", json!({"command": "bash x.sh"}));
+    let ran = stage.talk(&["chat"], &["go", "no", "/quit"]);
+    assert!(ran.stdout.contains("x.sh: rm -rf build"), "{ran:#?}");
+}

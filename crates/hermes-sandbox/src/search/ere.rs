@@ -347,6 +347,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a test that waits for it")]
     fn grep(pattern: &Ere, lines: &str) -> Vec<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), lines).unwrap();

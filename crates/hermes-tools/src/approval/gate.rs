@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use hermes_sandbox::{Sandbox, SandboxPath};
@@ -16,14 +17,18 @@ use hermes_types::{Answer, ApprovalChoice, AskKind, ToolOutput};
 use serde_json::{Value, json};
 
 use super::allowlist::Allowlist;
-use super::examine;
 use super::judge::{Judge, Verdict};
 use super::policy::{ApprovalPolicy, Nobody};
 use super::reach::reaches_host;
+use super::scripts::{Script, Shelf};
+use super::{Findings, examine};
 use crate::tool::ToolContext;
 
 /// The key under which whole scripts are approved.
 const SCRIPT_KEY: &str = "execute_code";
+
+/// A host behind ssh may be late by this much.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
 
 /// Decides about what an agent wants to run.
 pub trait Gate: Send + Sync {
@@ -99,6 +104,9 @@ pub struct ApprovalGate {
     judge: Mutex<Option<Arc<dyn Judge>>>,
     yolo: Yolo,
     approved: Mutex<BTreeSet<String>>,
+    /// When the conversation began, in nanoseconds of the epoch, with some allowance for
+    /// clocks that differ.
+    since: i128,
     /// One question at a time; an answer may settle the next.
     asking: tokio::sync::Semaphore,
 }
@@ -116,6 +124,8 @@ impl ApprovalGate {
             judge: Mutex::new(judge),
             yolo,
             approved: Mutex::default(),
+            // Compared with times of files, which come from the same clock.
+            since: nanos(SystemTime::now().checked_sub(CLOCKS_DIFFER)),
             asking: tokio::sync::Semaphore::new(1),
         }
     }
@@ -157,11 +167,26 @@ impl ApprovalGate {
         cwd: &str,
         command: &str,
     ) -> Admission {
-        let findings = examine(command);
-        if findings.is_clean() && !findings.sudo_stdin {
+        let contained = sandbox.backend().is_container();
+        if contained && self.is_walled(sandbox) {
             return Admission::Allowed { note: None };
         }
-        if sandbox.backend().is_container() && !self.reaches_host(sandbox, cwd, command).await {
+        let mut findings = examine(command);
+        let mut text = command.to_owned();
+        if contained
+            && (!findings.is_clean() || findings.sudo_stdin)
+            && !self.reaches_host(sandbox, cwd, command).await
+        {
+            findings = Findings::default();
+        }
+        for script in self.scripts(sandbox, cwd, command).await {
+            if contained && !self.script_reaches_host(sandbox, cwd, &script).await {
+                continue;
+            }
+            findings.include(&script.findings);
+            text = format!("{text}\n{}", script.reasons());
+        }
+        if findings.is_clean() && !findings.sudo_stdin {
             return Admission::Allowed { note: None };
         }
         if let Some(what) = findings.hardline {
@@ -175,7 +200,38 @@ impl ApprovalGate {
             );
         }
         let keys: Vec<String> = findings.dangerous.iter().map(|&key| key.into()).collect();
-        self.decide(context, command, &keys).await
+        self.decide(context, &text, &keys).await
+    }
+
+    /// Scripts that the command runs from files, where there is something in them.
+    async fn scripts(&self, sandbox: &Sandbox, cwd: &str, command: &str) -> Vec<Script> {
+        let Some(cwd) = SandboxPath::absolute(cwd) else {
+            return Vec::new();
+        };
+        let mut variables = sandbox.session_options().environment.iter();
+        let home = variables.find(|(name, _)| name == "HOME");
+        let shelf = Shelf {
+            files: &**sandbox.files(),
+            cwd: &cwd,
+            home: home
+                .map(|(_, home)| home.as_str())
+                .or(sandbox.backend().is_container().then_some("/root"))
+                .and_then(SandboxPath::absolute),
+            since: self.since,
+        };
+        shelf.scripts(command).await
+    }
+
+    async fn script_reaches_host(&self, sandbox: &Sandbox, cwd: &str, script: &Script) -> bool {
+        if script.is_shell {
+            return self.reaches_host(sandbox, cwd, &script.text).await;
+        }
+        // Of other languages only the paths can be read.
+        let here = SandboxPath::absolute(cwd);
+        sandbox.exposed().iter().any(|mount| {
+            script.text.contains(mount.as_str())
+                || here.as_ref().is_none_or(|cwd| cwd.below(mount).is_some())
+        })
     }
 
     async fn script(&self, context: &ToolContext, sandbox: &Sandbox, script: &str) -> Admission {
@@ -329,6 +385,11 @@ impl Gate for ApprovalGate {
     ) -> BoxFuture<'a, Admission> {
         Box::pin(self.script(context, sandbox, script))
     }
+}
+
+fn nanos(time: Option<SystemTime>) -> i128 {
+    let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_nanos() as i128)
 }
 
 fn rule(message: String) -> Admission {

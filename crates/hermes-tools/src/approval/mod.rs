@@ -15,6 +15,7 @@ mod paths;
 mod policy;
 mod program;
 mod reach;
+mod scripts;
 mod shell;
 mod touches;
 
@@ -44,6 +45,14 @@ pub struct Findings {
 impl Findings {
     pub fn is_clean(&self) -> bool {
         self.hardline.is_none() && self.dangerous.is_empty()
+    }
+
+    fn include(&mut self, other: &Findings) {
+        self.hardline = self.hardline.or(other.hardline);
+        self.sudo_stdin |= other.sudo_stdin;
+        for key in &other.dangerous {
+            self.add(key);
+        }
     }
 
     fn add(&mut self, key: &'static str) {

@@ -211,9 +211,20 @@ fn docker_only_what_reaches_the_host_is_asked_about() {
         ("terminal", json!({"command": "ln -s /shared /tmp/l; true"})),
         ("terminal", json!({"command": "rm -rf /tmp/l/file"})),
         ("execute_code", json!({"code": "print(1)"})),
+        (
+            "write_file",
+            json!({"path": "/tmp/own.sh", "content": "mkdir -p /tmp/c\nrm -rf /tmp/c\necho gone\n"}),
+        ),
+        ("terminal", json!({"command": "sh /tmp/own.sh"})),
+        (
+            "write_file",
+            json!({"path": "/tmp/x.sh", "content": "rm -rf /tmp/l/file\n"}),
+        ),
+        ("terminal", json!({"command": "sh /tmp/x.sh"})),
     ]);
     assert!(results[0].contains("gone"), "{}", results[0]);
-    for blocked in [1, 2, 4, 5] {
+    assert!(results[7].contains("gone"), "{}", results[7]);
+    for blocked in [1, 2, 4, 5, 9] {
         assert!(
             results[blocked].contains("\"blocked\""),
             "{blocked}: {}",
