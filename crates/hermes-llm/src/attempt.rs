@@ -146,6 +146,7 @@ impl Attempt {
                 error.tried = std::mem::take(&mut self.tried);
                 return Err(error);
             }
+            self.scale_pictures().await;
             let form = self.form();
             let outgoing = Outgoing::new(&self.inner.endpoint, &form, &self.request);
             let (key_id, key) = self.inner.keys.choose(self.inner.endpoint.key.as_ref());
@@ -164,6 +165,21 @@ impl Attempt {
                     failed = Some((error, key_id));
                 }
             }
+        }
+    }
+
+    /// Pictures as large as the endpoint has turned out to take them.
+    async fn scale_pictures(&mut self) {
+        let Some(bounds) = self.inner.scaler.bounds() else {
+            return;
+        };
+        let scaler = Arc::clone(&self.inner.scaler);
+        let messages = self.request.messages.clone();
+        let scaled = tokio::task::spawn_blocking(move || scaler.scaled(&messages, bounds)).await;
+        match scaled {
+            Ok(messages) => self.request.messages = messages,
+            // The pictures go as they are; the endpoint says what it thinks of them.
+            Err(error) => tracing::warn!(%error, "pictures were not scaled"),
         }
     }
 
@@ -284,6 +300,12 @@ impl Attempt {
             ErrorClass::ToolContentText => shared.tool_results_as_text = true,
             ErrorClass::LongContextBeta => shared.no_long_context_beta = true,
             ErrorClass::ImagesUnsupported => shared.no_images = true,
+            ErrorClass::ImageTooLarge if self.inner.scaler.narrow(&self.request.messages) => {
+                self.pending.push(Delta::Notice(
+                    "a picture was too large for the model and was scaled down".to_owned(),
+                ));
+                return true;
+            }
             // The picture may leave the conversation; the model can see others.
             ErrorClass::ImageTooLarge => own.no_images = true,
             ErrorClass::StreamUnsupported => shared.no_stream = true,

@@ -22,6 +22,7 @@ mod local;
 pub mod metadata;
 mod model;
 mod models;
+mod picture;
 mod prices;
 mod provider;
 mod rates;

@@ -268,15 +268,15 @@ impl Models {
     async fn find_window(&self, resolved: &mut Resolved) {
         let endpoint = &resolved.endpoint;
         let row = catalogue::provider(&endpoint.provider);
-        if endpoint.provider == "lmstudio" {
-            if let Some(loaded) = lmstudio::prepare(&self.http, endpoint).await {
-                resolved.endpoint.form.efforts = Some(loaded.efforts);
-                if resolved.window_source != WindowSource::User
-                    && let Some(window) = loaded.window
-                {
-                    resolved.endpoint.window = window;
-                    return;
-                }
+        if endpoint.provider == "lmstudio"
+            && let Some(loaded) = lmstudio::prepare(&self.http, endpoint).await
+        {
+            resolved.endpoint.form.efforts = Some(loaded.efforts);
+            if resolved.window_source != WindowSource::User
+                && let Some(window) = loaded.window
+            {
+                resolved.endpoint.window = window;
+                return;
             }
         }
         if resolved.window_source == WindowSource::User {

@@ -15,6 +15,7 @@ use crate::guard::RateGuard;
 use crate::keys::Keys;
 use crate::metadata::WindowCache;
 use crate::model::{DeltaStream, Model, ModelError, Request};
+use crate::picture::Scaler;
 use crate::rates::RateLimits;
 use crate::retry::RetryPolicy;
 use crate::wire::Mend;
@@ -53,6 +54,8 @@ pub(crate) struct Inner {
     pub(crate) guard: Option<RateGuard>,
     mend: Mutex<Mend>,
     rates: Mutex<RateLimits>,
+    /// Pictures as this endpoint takes them.
+    pub(crate) scaler: Arc<Scaler>,
     window: AtomicU64,
     /// A window that a refusal named; believed after the next success.
     stated_window: AtomicU64,
@@ -74,6 +77,7 @@ impl ProviderModel {
                 guard: setup.guard,
                 mend: Mutex::default(),
                 rates: Mutex::default(),
+                scaler: Arc::default(),
             }),
         }
     }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt;
 use hermes_llm::wire::ApiMode;
-use hermes_llm::{Delta, ErrorClass, FinishReason, Model, RequestLimits, Timeouts};
+use hermes_llm::{Delta, ErrorClass, FinishReason, Model, Request, RequestLimits, Timeouts};
 use hermes_testkit::model::{Gate, ModelServer, Reply, Tokens};
 use hermes_types::{Content, Message, Part, ToolCall, ToolSpec, Usage};
 use pretty_assertions::assert_eq;
@@ -219,7 +221,7 @@ async fn an_answer_without_content_is_a_failed_attempt() {
 }
 
 /// A history with everything that an endpoint may refuse.
-fn rich_request() -> hermes_llm::Request {
+fn rich_request() -> Request {
     let mut request = hello();
     let call = ToolCall {
         id: "c".to_owned(),
@@ -330,6 +332,76 @@ async fn a_picture_that_is_too_large_is_left_out_of_this_request_only() {
         .map(|r| r.body.to_string().contains("AAAA"))
         .collect();
     assert_eq!(has_picture, [true, false, true]);
+}
+
+/// A picture of this size as a data URL.
+fn picture_of(width: u32, height: u32) -> String {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(width, height)
+        .write_to(&mut bytes, image::ImageFormat::Png)
+        .unwrap();
+    format!(
+        "data:image/png;base64,{}",
+        STANDARD.encode(bytes.into_inner())
+    )
+}
+
+#[tokio::test]
+async fn a_picture_that_is_too_large_is_scaled_and_the_next_one_before_it_is_sent() {
+    let server = ModelServer::start();
+    server
+        .push(Reply::error(
+            400,
+            "image dimensions exceed max allowed size: 8000 pixels",
+        ))
+        .push(Reply::text("ok"))
+        .push(Reply::text("ok"))
+        .push(Reply::error(
+            400,
+            "image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+        ))
+        .push(Reply::text("ok"))
+        .push(Reply::error(400, "image exceeds 5 MB"))
+        .push(Reply::text("ok"));
+    let model = model(&server);
+    let request = Request::new(
+        "system",
+        vec![Arc::new(Message::user(Content::Parts(vec![Part::Image {
+            url: picture_of(8100, 3),
+        }])))],
+    );
+    let first = ask(&model, &request).await.unwrap();
+    assert!(
+        first.notices[0].contains("scaled down"),
+        "{:?}",
+        first.notices
+    );
+    assert!(ask(&model, &request).await.unwrap().notices.is_empty());
+    // Narrower still, and then there is nothing left but to leave it out.
+    ask(&model, &request).await.unwrap();
+    let last = ask(&model, &request).await.unwrap();
+    assert!(last.notices[0].contains("left out"), "{:?}", last.notices);
+    let sides: Vec<Option<u32>> = server
+        .requests()
+        .iter()
+        .map(|request| {
+            let url = request.messages()[1]["content"][0]["image_url"]["url"].as_str()?;
+            let bytes = STANDARD.decode(url.split_once(',')?.1).unwrap();
+            Some(image::load_from_memory(&bytes).unwrap().width())
+        })
+        .collect();
+    assert_eq!(
+        sides,
+        [
+            Some(8100),
+            Some(8000),
+            Some(8000),
+            Some(8000),
+            Some(2000),
+            Some(2000),
+            None
+        ]
+    );
 }
 
 #[tokio::test]

@@ -222,12 +222,15 @@ fn add_echo(out: &mut Map<String, Value>, message: &Message, form: &Form) {
     );
     // Endpoints that insist on their reasoning send it as plain text. Blocks mean
     // that another provider thought this, and its thoughts are refused beside calls.
-    let foreign = !routed && !message.tool_calls.is_empty() && message.reasoning_details.is_some();
+    let foreign = form.echo == Echo::Always
+        && !routed
+        && !message.tool_calls.is_empty()
+        && message.reasoning_details.is_some();
     let stored = message
         .reasoning
         .as_deref()
         .map(str::trim)
-        .filter(|text| !text.is_empty() && !(foreign && form.echo == Echo::Always));
+        .filter(|text| !text.is_empty() && !foreign);
     let text = match form.echo {
         Echo::Never => None,
         Echo::Stored => stored,
