@@ -26,6 +26,9 @@ pub struct Agent {
     specs_characters: usize,
     wire_system: Arc<str>,
     retelling: Arc<dyn Retelling>,
+    /// Names the shell, the processes and the files of this conversation; stays when
+    /// the conversation goes on in another session.
+    pub(crate) task: String,
     pub(crate) hints: Hints,
     pub(crate) compression: CompressionState,
 }
@@ -34,7 +37,8 @@ impl Agent {
     /// A new conversation. Nothing is written before its first message.
     pub fn new(setup: Setup, control: Arc<Control>, events: Events) -> Self {
         let session = Session::new(&setup);
-        Self::with(setup, control, events, session, History::default())
+        let first = session.id.clone();
+        Self::with(setup, control, events, session, &first, History::default())
     }
 
     /// Goes on with a stored conversation, from its live end.
@@ -49,10 +53,12 @@ impl Agent {
         if let (Some(todos), Some(text)) = (&setup.todos, &resumed.todo) {
             todos.restore(text);
         }
-        let root = {
+        let (root, first) = {
             let id = resumed.session.id.clone();
             state
-                .run(move |database| database.lineage_root(&id))
+                .run(move |database| {
+                    Ok((database.lineage_root(&id)?, database.compression_root(&id)?))
+                })
                 .await?
         };
         setup.spend.of_lineage(&root);
@@ -61,6 +67,7 @@ impl Agent {
             control,
             events,
             resumed.session,
+            &first,
             resumed.history,
         ))
     }
@@ -70,6 +77,7 @@ impl Agent {
         control: Arc<Control>,
         events: Events,
         session: Session,
+        first: &SessionId,
         history: History,
     ) -> Self {
         let specs = setup.tools.specs();
@@ -85,6 +93,9 @@ impl Agent {
             setup.options.attended,
         ));
         control.set_session(&session.id);
+        let task = setup.options.task.clone();
+        let task = task.unwrap_or_else(|| first.to_string());
+        control.set_task(&task);
         let hints = Hints::new(setup.options.cwd.clone());
         let retelling = Arc::new(Retold {
             enforcement: setup.prompt.options.enforcement.clone(),
@@ -100,6 +111,7 @@ impl Agent {
             specs_characters,
             wire_system: Arc::from(""),
             retelling,
+            task,
             hints,
             compression: CompressionState::default(),
             setup,
@@ -112,6 +124,11 @@ impl Agent {
 
     pub fn session_id(&self) -> &SessionId {
         &self.session.id
+    }
+
+    /// What its shell and its processes are called.
+    pub fn task(&self) -> &str {
+        &self.task
     }
 
     /// Whether anything was said yet.

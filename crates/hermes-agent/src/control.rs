@@ -62,6 +62,8 @@ pub struct Control {
     next_question: AtomicU64,
     /// Where the conversation stands; compression moves it.
     session: Mutex<Option<SessionId>>,
+    /// The name of its shell and processes, which stays.
+    task: Mutex<Option<String>>,
 }
 
 #[derive(Default)]
@@ -96,6 +98,15 @@ impl Control {
     /// The session that the conversation writes to now.
     pub fn session(&self) -> Option<SessionId> {
         lock(&self.session).clone()
+    }
+
+    /// What its shell and its processes are called.
+    pub fn task(&self) -> Option<String> {
+        lock(&self.task).clone()
+    }
+
+    pub(crate) fn set_task(&self, name: &str) {
+        *lock(&self.task) = Some(name.to_owned());
     }
 
     pub(crate) fn set_session(&self, id: &SessionId) {

@@ -23,6 +23,7 @@ mod session;
 mod setup;
 mod side_task;
 pub mod slash;
+mod snapshot;
 pub mod spend;
 mod title;
 mod turn;

@@ -102,7 +102,10 @@ pub struct Options {
     pub ephemeral_system: Option<String>,
     /// Sent right after the system prompt and never stored.
     pub prefill: Arc<[Arc<Message>]>,
-    /// Names the sandbox state of this agent; the session id when absent.
+    /// Where every session is also written as a JSON file after each turn.
+    pub json_snapshots: Option<PathBuf>,
+    /// Names the sandbox state of this agent; the conversation's first session when
+    /// absent.
     pub task: Option<String>,
 }
 
@@ -126,6 +129,7 @@ impl Default for Options {
             attended: false,
             ephemeral_system: None,
             prefill: Arc::from([]),
+            json_snapshots: None,
             task: None,
         }
     }

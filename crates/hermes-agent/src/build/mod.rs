@@ -17,8 +17,8 @@ use hermes_home::{Clock, Home};
 use hermes_knowledge::memory::MemoryStore;
 use hermes_llm::Model;
 use hermes_tools::builtin::{
-    ClarifyTool, MemoryTool, SessionSearchTool, SkillManageTool, SkillShelf, SkillViewTool,
-    SkillsListTool, TodoTool,
+    ClarifyTool, MemoryTool, SessionSearchTool, SkillManageTool, SkillOptions, SkillShelf,
+    SkillViewTool, SkillsListTool, TodoTool,
 };
 use hermes_tools::limits::Spill;
 use hermes_tools::toolsets::{Gates, expand, platform_tools, select};
@@ -131,9 +131,13 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
         home.path(),
         config.environment().clone(),
         clock.clone(),
-        settings.skill_templates,
-        settings.skill_guard,
-        other_profiles(home),
+        SkillOptions {
+            template_variables: settings.skill_templates,
+            guard: settings.skill_guard,
+            inline_shell: settings.skill_shell,
+            config: config.get("skills.config").cloned().unwrap_or_default(),
+            other_profiles: other_profiles(home),
+        },
     );
     let todos = TodoList::default();
 
@@ -177,6 +181,10 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
             completion_guidance: settings.completion_guidance,
             enforcement: settings.enforcement.clone(),
             environment_hint: settings.environment_hint.clone(),
+            search_path: settings
+                .environment_probe
+                .then(|| config.environment().get("PATH").map(str::to_owned))
+                .flatten(),
             pass_session_id: wishes.pass_session_id,
             extra: extra.filter(|text| !text.is_empty()),
         },
@@ -207,6 +215,7 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
             cwd: wishes.cwd.clone(),
             attended: wishes.attended,
             ephemeral_system: wishes.ephemeral_system.clone(),
+            json_snapshots: settings.json_snapshots.then(|| home.join("sessions")),
             prefill: prefill::prefill(config, home, &mut warnings)?.into(),
             ..Options::default()
         },

@@ -40,6 +40,10 @@ pub struct AgentSettings {
     pub memory_limits: MemoryLimits,
     pub skill_templates: bool,
     pub skill_guard: bool,
+    /// How long a command in a skill's text may take; `None` leaves it as text.
+    pub skill_shell: Option<Duration>,
+    pub environment_probe: bool,
+    pub json_snapshots: bool,
     pub disabled_toolsets: Vec<String>,
     /// What was said about values that were set aside.
     pub warnings: Vec<String>,
@@ -141,6 +145,14 @@ impl AgentSettings {
             },
             skill_templates: config.bool("skills.template_vars")?,
             skill_guard: config.bool("skills.guard_agent_created")?,
+            skill_shell: match config.bool("skills.inline_shell")? {
+                true => Some(Duration::from_secs(
+                    unsigned("skills.inline_shell_timeout")?.max(1),
+                )),
+                false => None,
+            },
+            environment_probe: config.bool("agent.environment_probe")?,
+            json_snapshots: config.bool("sessions.write_json_snapshots")?,
             disabled_toolsets: config.strings("agent.disabled_toolsets")?,
             warnings,
         })

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hermes_llm::{Model, Request};
-use hermes_types::{Message, Role, TurnEvent};
+use hermes_types::{Content, Message, Part, Role, TurnEvent};
 
 use super::holder;
 use super::plan::{Plan, Tail, plan};
@@ -215,6 +215,7 @@ impl Agent {
             _ => Message::user(summary),
         });
         out.extend(tail.iter().cloned());
+        leave_out_old_pictures(&mut out);
         crate::repair::mend(out)
     }
 
@@ -224,6 +225,7 @@ impl Agent {
         messages_before: usize,
     ) -> Result<(), Broken> {
         let setup = self.setup.clone();
+        self.write_snapshot().await;
         let system = self.compose_prompt().await;
         let (previous, rows) = self.session.split(&setup, &system, shorter.clone()).await?;
         self.control.set_session(&self.session.id);
@@ -329,5 +331,55 @@ impl Agent {
         state
             .run(move |database| database.unlock_compression(&id, &holder).map(drop))
             .await
+    }
+}
+
+/// Pictures from before the newest one that a person showed become words: they cost
+/// as much as pages and are rarely looked at again.
+fn leave_out_old_pictures(messages: &mut [Message]) {
+    let has_picture = |message: &Message| match &message.content {
+        Content::Parts(parts) => parts.iter().any(|part| matches!(part, Part::Image { .. })),
+        Content::Text(_) => false,
+    };
+    let newest = messages
+        .iter()
+        .rposition(|message| message.role == Role::User && has_picture(message))
+        .unwrap_or(0);
+    for message in &mut messages[..newest] {
+        if has_picture(message) {
+            message.content = Content::Text(text_of(message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn only_pictures_before_the_newest_of_a_person_become_words() {
+        let shown = |text: &str| {
+            Content::Parts(vec![
+                Part::Text { text: text.into() },
+                Part::Image {
+                    url: "data:image/png;base64,AA==".into(),
+                },
+            ])
+        };
+        let mut messages = vec![
+            Message::user(shown("first")),
+            Message::assistant("seen"),
+            Message::user(shown("second")),
+        ];
+        leave_out_old_pictures(&mut messages);
+        assert_eq!(
+            messages[0].content,
+            Content::Text("first\n[picture]".into())
+        );
+        assert_eq!(messages[2].content, shown("second"));
+        let mut plain = vec![Message::user("a"), Message::assistant("b")];
+        leave_out_old_pictures(&mut plain);
+        assert_eq!(plain[0], Message::user("a"));
     }
 }

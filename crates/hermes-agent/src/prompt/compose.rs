@@ -11,6 +11,7 @@ use hermes_knowledge::skills::{self, Library, Present};
 use hermes_types::SessionId;
 
 use super::context_files::{CAP, project_files, shortened};
+use super::toolchain;
 use super::words;
 
 /// Everything a prompt is made of; composing it reads files and nothing else.
@@ -38,6 +39,9 @@ pub struct PromptOptions {
     pub completion_guidance: bool,
     pub enforcement: Enforcement,
     pub environment_hint: Option<String>,
+    /// Where programs of this machine are found, when what is unusual about its
+    /// Python is to be told.
+    pub search_path: Option<String>,
     pub pass_session_id: bool,
     /// The caller's own system text.
     pub extra: Option<String>,
@@ -50,6 +54,7 @@ impl Default for PromptOptions {
             completion_guidance: true,
             enforcement: Enforcement::default(),
             environment_hint: None,
+            search_path: None,
             pass_session_id: false,
             extra: None,
         }
@@ -242,6 +247,13 @@ impl Prompt {
         };
         if let Some(hint) = &self.options.environment_hint {
             let _ = write!(text, "\n{hint}");
+        }
+        let python = match (&self.surroundings, &self.options.search_path) {
+            (Surroundings::Host { .. }, Some(path)) => toolchain::python_line(path),
+            _ => None,
+        };
+        if let Some(line) = python {
+            let _ = write!(text, "\n{line}");
         }
         text
     }

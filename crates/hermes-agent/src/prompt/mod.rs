@@ -7,6 +7,7 @@ mod context_files;
 mod hints;
 mod references;
 mod retold;
+mod toolchain;
 mod words;
 
 pub use compose::{Composed, Enforcement, Prompt, PromptOptions, Surroundings};

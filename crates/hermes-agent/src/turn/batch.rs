@@ -187,12 +187,7 @@ impl Agent {
     fn context(&self, call: &ToolCall) -> ToolContext {
         ToolContext {
             session: self.session.id.clone(),
-            task: self
-                .setup
-                .options
-                .task
-                .clone()
-                .unwrap_or_else(|| self.session.id.to_string()),
+            task: self.task.clone(),
             call_id: call.id.clone(),
             round: self.history.calls(),
             reader: Reader::Model,

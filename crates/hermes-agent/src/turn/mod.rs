@@ -109,6 +109,7 @@ impl Agent {
         self.history.clear_transient();
         let outcome = self.outcome(end, turn);
         span.in_scope(|| self.log(&outcome));
+        self.write_snapshot().await;
         self.control.clear();
         self.events
             .send(TurnEvent::Finished {

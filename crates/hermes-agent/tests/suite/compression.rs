@@ -300,3 +300,50 @@ async fn condensing_on_request_gives_a_topic_its_space() {
     let asked = stage.script.last().messages[0].content.text();
     assert!(asked.contains("everything about: the build"));
 }
+
+#[tokio::test]
+async fn a_summary_of_the_reference_is_brought_up_to_date_not_nested() {
+    let stage = Stage::new(vec![say("first"), say("Goal: new and old."), say("on")]);
+    let mut agent = stage.agent();
+    agent.turn("hello").await;
+    let id = agent.session_id().clone();
+    let mut rows = vec![
+        hermes_types::Message::user(
+            "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted.\nold fact 17",
+        ),
+        hermes_types::Message::assistant("understood"),
+    ];
+    for n in 0..8 {
+        rows.push(hermes_types::Message::user(format!("step {n}")));
+        rows.push(hermes_types::Message::assistant("x".repeat(8_000)));
+    }
+    let target = id.clone();
+    stage
+        .state
+        .run(move |database| {
+            let rows: Vec<_> = rows.into_iter().map(Into::into).collect();
+            database.append_batch(&target, &rows)
+        })
+        .await
+        .unwrap();
+    let mut resumed = stage.resumed(&id).await;
+    assert!(resumed.compress_now(None).await.unwrap());
+    let asked = stage.script.last().messages[0].content.text().to_owned();
+    let previous = asked.split_once("<previous>").unwrap().1;
+    assert!(
+        previous
+            .split_once("</previous>")
+            .unwrap()
+            .0
+            .contains("old fact 17")
+    );
+    resumed.turn("go on").await;
+    let sent = stage.script.last();
+    let summaries = sent
+        .messages
+        .iter()
+        .filter(|message| hermes_agent::compress::is_summary(message))
+        .count();
+    assert_eq!(summaries, 1);
+    assert!(!rendered(&sent).contains("CONTEXT COMPACTION"));
+}

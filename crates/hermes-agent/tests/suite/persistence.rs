@@ -184,3 +184,26 @@ async fn an_agent_that_said_nothing_leaves_no_row() {
         .unwrap();
     assert_eq!(count, 0);
 }
+
+#[tokio::test]
+async fn two_agents_in_one_process_keep_their_own_prompts() {
+    let (one, other) = (
+        Stage::new(vec![say("a"), say("b")]),
+        Stage::new(vec![say("a"), say("b")]),
+    );
+    let (mut first, mut second) = (one.agent(), other.agent());
+    for _ in 0..2 {
+        let (left, right) = tokio::join!(first.turn("hi"), second.turn("hi"));
+        assert_eq!(
+            (left.reason, right.reason),
+            (StopReason::Answered, StopReason::Answered)
+        );
+    }
+    for (stage, foreign) in [(&one, &other), (&other, &one)] {
+        for request in 0..2 {
+            let system = stage.script.request(request).system;
+            assert!(system.contains(&stage.home.project().display().to_string()));
+            assert!(!system.contains(&foreign.home.project().display().to_string()));
+        }
+    }
+}

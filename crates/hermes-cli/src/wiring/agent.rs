@@ -163,8 +163,7 @@ impl Wired {
             None => Agent::new(self.setup.clone(), control, events),
         };
         if !self.asked.is_empty() {
-            let task = agent.session_id().to_string();
-            self.place.sandboxes.pass_on(&task, &self.asked);
+            self.place.sandboxes.pass_on(agent.task(), &self.asked);
         }
         Ok((agent, receiver))
     }

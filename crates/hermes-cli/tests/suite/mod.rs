@@ -31,3 +31,4 @@ mod stage;
 mod status;
 mod support;
 mod tmux;
+mod turns;

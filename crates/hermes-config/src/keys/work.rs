@@ -27,5 +27,5 @@ pub(super) const KEYS: &[Key] = &[
     int("sessions.retention_days", 90, "days a session is kept then").live(),
     flag("sessions.vacuum_after_prune", true, "give the space back").live(),
     int("sessions.min_interval_hours", 24, "hours between two clean-ups").live(),
-    flag("sessions.write_json_snapshots", false, "also write each session as a JSON file"),
+    flag("sessions.write_json_snapshots", false, "also write each session as a JSON file").live(),
 ];

@@ -27,6 +27,30 @@ impl StateDb {
         self.read(|connection| compression_tip(connection, id))
     }
 
+    /// Where a compressed conversation began: itself unless its parent ended by
+    /// compression. Branches and subagents begin with themselves.
+    pub fn compression_root(&self, id: &SessionId) -> Result<SessionId, StoreError> {
+        self.read(|connection| {
+            let mut current = id.clone();
+            for _ in 0..LONGEST_CHAIN {
+                let parent: Option<String> = connection
+                    .prepare_cached(
+                        "SELECT parent.id FROM sessions child JOIN sessions parent \
+                         ON parent.id = child.parent_session_id \
+                         WHERE child.id = ?1 AND parent.end_reason = 'compression' \
+                         AND child.started_at >= parent.ended_at",
+                    )?
+                    .query_row([current.as_str()], |row| row.get(0))
+                    .optional()?;
+                match parent {
+                    Some(parent) if parent != id.as_str() => current = SessionId::new(parent),
+                    _ => break,
+                }
+            }
+            Ok(current)
+        })
+    }
+
     /// What to load when a session is resumed: its live end and, when that has no
     /// messages, the newest descendant that has some.
     pub fn resume_target(&self, id: &SessionId) -> Result<SessionId, StoreError> {

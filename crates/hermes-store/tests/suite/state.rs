@@ -188,6 +188,8 @@ fn a_compressed_chain_is_one_row_at_its_live_end() {
     let scratch = Scratch::new();
     let (db, ids) = chain(&scratch);
     assert_eq!(db.compression_tip(&ids[0]).unwrap(), ids[2]);
+    assert_eq!(db.compression_root(&ids[2]).unwrap(), ids[0]);
+    assert_eq!(db.compression_root(&ids[0]).unwrap(), ids[0]);
     assert_eq!(db.lineage_root(&ids[2]).unwrap(), ids[0]);
     assert_eq!(
         db.ancestors(&ids[2]).unwrap(),

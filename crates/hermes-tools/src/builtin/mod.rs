@@ -6,11 +6,15 @@ mod clarify;
 pub mod files;
 mod memory;
 mod session_search;
+mod skill_text;
 mod skills;
 mod todo;
 
 pub use clarify::ClarifyTool;
 pub use memory::MemoryTool;
 pub use session_search::SessionSearchTool;
-pub use skills::{SkillManageTool, SkillShelf, SkillViewTool, SkillsListTool, required_variables};
+pub use skill_text::activation;
+pub use skills::{
+    SkillManageTool, SkillOptions, SkillShelf, SkillViewTool, SkillsListTool, required_variables,
+};
 pub use todo::{TodoList, TodoTool};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use hermes_home::{Clock, Environment};
@@ -10,6 +11,7 @@ use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 use super::arguments::{flag, required, text};
+use super::skill_text::{self, InlineShell};
 use crate::patch::{Scope, replace};
 use crate::tool::{Tool, ToolContext};
 
@@ -24,10 +26,22 @@ struct Inner {
     usage: UsageRecords,
     home: PathBuf,
     environment: Environment,
-    template_variables: bool,
-    guard: bool,
-    other_profiles: Vec<(String, PathBuf)>,
+    options: SkillOptions,
     loaded: OnceLock<Box<Loaded>>,
+}
+
+/// What the user decided about skills.
+#[derive(Clone, Debug, Default)]
+pub struct SkillOptions {
+    /// Fill in `${HERMES_SKILL_DIR}` and `${HERMES_SESSION_ID}`.
+    pub template_variables: bool,
+    /// Scan what the agent writes.
+    pub guard: bool,
+    /// Run the commands in a skill's text, each for at most this long.
+    pub inline_shell: Option<Duration>,
+    /// Values of the settings that skills ask for.
+    pub config: Value,
+    pub other_profiles: Vec<(String, PathBuf)>,
 }
 
 /// Hears which variables the skills that a task loaded ask for.
@@ -49,9 +63,7 @@ impl SkillShelf {
         home: &Path,
         environment: Environment,
         clock: Clock,
-        template_variables: bool,
-        guard: bool,
-        other_profiles: Vec<(String, PathBuf)>,
+        options: SkillOptions,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -59,9 +71,7 @@ impl SkillShelf {
                 library,
                 home: home.to_owned(),
                 environment,
-                template_variables,
-                guard,
-                other_profiles,
+                options,
                 loaded: OnceLock::new(),
             }),
         }
@@ -90,8 +100,29 @@ impl SkillShelf {
         &self.inner.usage
     }
 
-    /// The text of a skill as a loaded one, with its directory named.
-    pub fn view(&self, name: &str, session: &str) -> Result<Value, SkillError> {
+    /// A skill as a loaded one: its text with what it asks to be filled in, and the
+    /// settings it has.
+    pub async fn load(&self, name: &str, session: &str) -> Result<Value, SkillError> {
+        let mut view = self.view(name, session)?;
+        let settings = skill_text::settings(&view, &self.inner.options.config);
+        if !settings.is_empty() {
+            view["config"] = Value::Object(settings);
+        }
+        if let Some(patience) = self.inner.options.inline_shell
+            && let Some(text) = view["content"].as_str()
+        {
+            let shell = InlineShell {
+                directory: view["skill_dir"].as_str().unwrap_or("/").to_owned(),
+                variables: required_variables(&view),
+                environment: &self.inner.environment,
+                patience,
+            };
+            view["content"] = json!(shell.filled_in(text).await);
+        }
+        Ok(view)
+    }
+
+    fn view(&self, name: &str, session: &str) -> Result<Value, SkillError> {
         let inner = &self.inner;
         let has_variable = |name: &str| inner.environment.get_non_empty(name).is_some();
         let has_command = |name: &str| {
@@ -106,7 +137,7 @@ impl SkillShelf {
             name,
             &Surroundings {
                 session_id: session,
-                template_variables: inner.template_variables,
+                template_variables: inner.options.template_variables,
                 has_variable: &has_variable,
                 has_command: &has_command,
                 home: &inner.home,
@@ -142,9 +173,9 @@ impl SkillShelf {
         let manager = Manager {
             library: &inner.library,
             usage: &inner.usage,
-            guard: inner.guard,
+            guard: inner.options.guard,
             created_by: None,
-            other_profiles: inner.other_profiles.clone(),
+            other_profiles: inner.options.other_profiles.clone(),
         };
         let name = required(arguments, "name")?;
         let outcome = match required(arguments, "action")? {
@@ -192,12 +223,18 @@ async fn blocking(
 ) -> ToolOutput {
     let shelf = shelf.clone();
     match tokio::task::spawn_blocking(move || work(&shelf)).await {
-        Ok(Ok(value)) => ToolOutput::json(&value),
-        Ok(Err(why)) => ToolOutput {
+        Ok(outcome) => result_of(outcome),
+        Err(error) => ToolOutput::error(error.to_string()),
+    }
+}
+
+fn result_of(outcome: Result<Value, String>) -> ToolOutput {
+    match outcome {
+        Ok(value) => ToolOutput::json(&value),
+        Err(why) => ToolOutput {
             failed: true,
             ..ToolOutput::json(&json!({"success": false, "error": why}))
         },
-        Err(error) => ToolOutput::error(error.to_string()),
     }
 }
 
@@ -257,16 +294,27 @@ impl Tool for SkillViewTool {
     fn call<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         let session = context.session.to_string();
         let task = context.task.clone();
-        Box::pin(blocking(&self.0, move |shelf| {
-            let name = required(&arguments, "name")?;
-            match text(&arguments, "file_path").filter(|path| !path.is_empty()) {
-                Some(path) => shelf.library().view_file(name, path),
-                None => shelf
-                    .view(name, &session)
-                    .inspect(|view| shelf.tell_loaded(&task, view)),
+        Box::pin(async move {
+            let whole = text(&arguments, "file_path").is_none_or(str::is_empty);
+            match required(&arguments, "name") {
+                Ok(name) if whole => {
+                    let view = self.0.load(name, &session).await;
+                    result_of(
+                        view.inspect(|view| self.0.tell_loaded(&task, view))
+                            .map_err(|error| error.to_string()),
+                    )
+                }
+                _ => {
+                    blocking(&self.0, move |shelf| {
+                        let name = required(&arguments, "name")?;
+                        let path = text(&arguments, "file_path").unwrap_or_default();
+                        let view = shelf.library().view_file(name, path);
+                        view.map_err(|error| error.to_string())
+                    })
+                    .await
+                }
             }
-            .map_err(|error| error.to_string())
-        }))
+        })
     }
 }
 

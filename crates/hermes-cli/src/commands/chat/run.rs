@@ -10,6 +10,7 @@ use hermes_agent::{Agent, with_picture};
 use hermes_home::env;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
+use hermes_tools::builtin::activation;
 use hermes_types::{Content, Interrupt, SessionId, StopReason, TurnEvent, TurnOutcome};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -112,7 +113,7 @@ async fn talk(
     if let Some(worktree) = &worktree {
         wired.tell(&worktree.note());
     }
-    preload(&mut wired, &call.options.skills)?;
+    preload(&mut wired, &call.options.skills).await?;
     if let Some(found) = &found
         && call.how != How::Answer
     {
@@ -241,7 +242,7 @@ pub(super) fn wishes(
 }
 
 /// `-s`: the texts of these skills stand in front of the conversation.
-pub(super) fn preload(wired: &mut Wired, names: &[String]) -> Result<(), CommandError> {
+pub(super) async fn preload(wired: &mut Wired, names: &[String]) -> Result<(), CommandError> {
     let names: Vec<String> = names
         .iter()
         .flat_map(|list| list.split(','))
@@ -251,14 +252,11 @@ pub(super) fn preload(wired: &mut Wired, names: &[String]) -> Result<(), Command
     let mut unknown = Vec::new();
     let mut texts = Vec::new();
     for name in &names {
-        match wired.shelf.view(name, "") {
+        let loaded = wired.shelf.load(name, "").await;
+        match loaded {
             Ok(view) => {
                 wired.grant(&view);
-                texts.push(format!(
-                    "The skill {name} is loaded; follow it where it applies. Its directory: {}\n\n{}",
-                    view["skill_dir"].as_str().unwrap_or(""),
-                    view["content"].as_str().unwrap_or("")
-                ));
+                texts.push(activation(name, &view));
             }
             Err(_) => unknown.push(name.as_str()),
         }

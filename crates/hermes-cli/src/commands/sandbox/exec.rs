@@ -11,6 +11,8 @@ use hermes_sandbox::session::{
 };
 use hermes_sandbox::settings::FrontEnd;
 use hermes_sandbox::{SandboxError, Sandboxes, SandboxesPlan};
+use hermes_tools::StateHandle;
+use hermes_types::SessionId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -64,10 +66,9 @@ pub(crate) async fn run(
     };
     let sandbox = sandboxes.get(KEY).map_err(sandbox_error)?;
     let backend = settings.backend.as_str();
+    let shell = shell_of(&args.session, context).await;
     let options = SessionOptions {
-        record: Some(
-            session_records(&settings.sandbox_dir, backend).join(session_file(&args.session)),
-        ),
+        record: Some(session_records(&settings.sandbox_dir, backend).join(session_file(&shell))),
         resume: true,
         ..sandbox.session_options().clone()
     };
@@ -89,6 +90,23 @@ pub(crate) async fn run(
     }
     notices.tell(out);
     finish(outcome, out)
+}
+
+/// The name of a conversation's shell: that of its first session. Any other name is
+/// the user's own.
+async fn shell_of(name: &str, context: &Context) -> String {
+    let path = context.home.state_db();
+    if !name.starts_with(|c: char| c.is_ascii_digit()) || !path.exists() {
+        return name.to_owned();
+    }
+    let Ok(state) = StateHandle::open(path, context.clock.clone()) else {
+        return name.to_owned();
+    };
+    let id = SessionId::new(name);
+    let first = state
+        .run(move |database| database.compression_root(&id))
+        .await;
+    first.map_or_else(|_| name.to_owned(), |id| id.to_string())
 }
 
 pub(crate) fn sandbox_error(error: SandboxError) -> CommandError {

@@ -197,7 +197,7 @@ impl ChatHost {
         if let Some(worktree) = &self.worktree {
             wired.tell(&worktree.note());
         }
-        preload(&mut wired, &self.start.options.skills)?;
+        preload(&mut wired, &self.start.options.skills).await?;
         let mut greeting: Vec<Line<'static>> = wired
             .warnings
             .iter()
@@ -326,7 +326,7 @@ impl ChatHost {
 
     /// Where the conversation's commands run now.
     pub(super) fn live_directory(&self) -> PathBuf {
-        let task = self.session().map(|id| id.to_string());
+        let task = self.control.task();
         match (&self.place, task) {
             (Some(place), Some(task)) => PathBuf::from(place.sandbox.session(&task).cwd()),
             _ => self.cwd.clone(),

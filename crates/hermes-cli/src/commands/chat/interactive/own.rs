@@ -8,7 +8,7 @@ use hermes_agent::slash;
 use hermes_config::Config;
 use hermes_knowledge::skills::Skill;
 use hermes_process::{Command, Limits, output};
-use hermes_tools::builtin::SkillShelf;
+use hermes_tools::builtin::{SkillShelf, activation};
 use hermes_tui::Outcome;
 use serde_json::Value;
 
@@ -141,16 +141,13 @@ pub(super) async fn run(host: &mut ChatHost, words: &str) -> Result<Outcome, Com
     let session = host.session();
     let session = session.as_ref().map_or("", |id| id.as_str());
     let meant = host.own.skill(name).unwrap_or_else(|| name.to_owned());
-    let skill = host
-        .wired
-        .as_ref()
-        .map(|wired| wired.shelf.view(&meant, session));
-    if let Some(Ok(view)) = skill {
-        let content = view["content"].as_str().unwrap_or_default();
-        let directory = view["skill_dir"].as_str().unwrap_or_default();
-        return Ok(Outcome::Send(format!(
-            "[The skill {name} is loaded; follow it. Its directory: {directory}]\n\n{content}\n\n{arguments}"
-        )));
+    let skill = match host.wired.as_ref() {
+        Some(wired) => wired.shelf.load(&meant, session).await.ok(),
+        None => None,
+    };
+    if let Some(view) = skill {
+        let text = format!("{}\n\n{arguments}", activation(name, &view));
+        return Ok(Outcome::Send(text.trim_end().to_owned()));
     }
     match slash::find(name) {
         Ok(command) => Ok(Outcome::Again(format!("/{} {arguments}", command.name))),
