@@ -327,7 +327,7 @@ async fn a_summary_of_the_reference_is_brought_up_to_date_not_nested() {
         .await
         .unwrap();
     let mut resumed = stage.resumed(&id).await;
-    assert!(resumed.compress_now(None).await.unwrap());
+    assert!(resumed.compress_now(&Default::default()).await.unwrap());
     let asked = stage.script.last().messages[0].content.text().to_owned();
     let previous = asked.split_once("<previous>").unwrap().1;
     assert!(
