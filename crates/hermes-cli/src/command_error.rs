@@ -81,6 +81,8 @@ pub struct CommandError {
     pub kind: ErrorKind,
     pub error: Box<dyn Error + Send + Sync>,
     pub hints: Vec<String>,
+    /// Who speaks, where scripts know it by another word than `error:`.
+    pub speaker: Option<&'static str>,
 }
 
 impl CommandError {
@@ -89,6 +91,7 @@ impl CommandError {
             kind,
             error: error.into(),
             hints: Vec::new(),
+            speaker: None,
         }
     }
 
@@ -242,7 +245,7 @@ impl Error for Doing {
 pub fn report(error: &CommandError, out: &mut Out) -> Exit {
     out.stderr_line(&format!(
         "{} {}",
-        out.stderr_style().bad("error:"),
+        out.stderr_style().bad(error.speaker.unwrap_or("error:")),
         error.error
     ));
     let mut shown = error.error.to_string();

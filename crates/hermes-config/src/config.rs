@@ -281,6 +281,19 @@ impl Config {
         unknown
     }
 
+    /// Paths of the user's file that are probably a slip, with the key that was meant
+    /// and the line on which it stands.
+    pub fn near_misses(&self) -> Vec<NearMiss> {
+        let miss = |(path, meant): (String, Option<&'static str>)| {
+            Some(NearMiss {
+                line: self.line(&path),
+                meant: meant?,
+                path,
+            })
+        };
+        self.unknown_keys().into_iter().filter_map(miss).collect()
+    }
+
     /// The line of `config.yaml` on which a path is written.
     pub fn line(&self, path: &str) -> Option<usize> {
         line_of(&self.inner.document, path)
@@ -293,8 +306,25 @@ impl Config {
     }
 }
 
+/// A key that nothing reads and that looks like one that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearMiss {
+    pub path: String,
+    pub meant: &'static str,
+    pub line: Option<usize>,
+}
+
 fn find_unknown(path: &str, value: &Value, into: &mut Vec<(String, Option<&'static str>)>) {
     match (lookup(path), value) {
+        // A name, or a map whose keys are rows of the table like any section's.
+        (Known::Key(key), Value::Object(map)) if key.name == "model" => {
+            for name in map.keys() {
+                let below = format!("{path}.{name}");
+                if crate::keys::key(&below).is_none() {
+                    into.push((below.clone(), suggestion(&below)));
+                }
+            }
+        }
         (Known::Unknown, _) => into.push((path.to_owned(), suggestion(path))),
         (Known::Section, Value::Object(map)) => {
             for (name, value) in map {

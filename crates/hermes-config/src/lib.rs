@@ -30,7 +30,7 @@ mod warnings;
 pub mod yaml;
 
 pub use child::{ChildOf, child_environment};
-pub use config::{Config, Setting, Which};
+pub use config::{Config, NearMiss, Setting, Which};
 pub use error::ConfigError;
 pub use keys::{Key, keys};
 pub use source::Source;

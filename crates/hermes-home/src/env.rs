@@ -54,6 +54,8 @@ variables! {
     INFERENCE_PROVIDER = "HERMES_INFERENCE_PROVIDER";
     /// Model when neither a flag nor `model.default` names one.
     INFERENCE_MODEL = "HERMES_INFERENCE_MODEL";
+    /// Where Ollama listens; asked for models by `hermes setup` and a first start when it is this machine.
+    OLLAMA_HOST = "OLLAMA_HOST";
     /// Text put after the system prompt in this run only.
     EPHEMERAL_SYSTEM_PROMPT = "HERMES_EPHEMERAL_SYSTEM_PROMPT";
     /// Seconds between a signal and the end of a run; default 1.5.

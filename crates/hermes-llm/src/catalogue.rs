@@ -33,6 +33,11 @@ impl AuthKind {
     pub fn takes_key(self) -> bool {
         matches!(self, Self::Key | Self::KeyOptional | Self::OauthOrKey)
     }
+
+    /// Whether nothing works without a key.
+    pub fn needs_key(self) -> bool {
+        matches!(self, Self::Key | Self::OauthOrKey)
+    }
 }
 
 /// One row. Everything after `auth` is a deviation from the plain case.

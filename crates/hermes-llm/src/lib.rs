@@ -38,8 +38,10 @@ pub use endpoint::{AuthStyle, Endpoint, Secret, Timeouts};
 pub use fallback::FallbackChain;
 pub use guard::RateGuard;
 pub use keys::{KeyVerdict, Keys};
-pub use listing::{ListedModel, Listing, cached_models};
-pub use local::{LocalServer, find_local_servers, find_servers_at};
+pub use listing::{
+    AskFailure, ListedModel, Origin, ProviderModels, cached_models, snapshot_month, snapshot_of,
+};
+pub use local::{LocalServer, find_local_servers, local_places};
 pub use model::{
     Delta, DeltaStream, Effort, ErrorClass, FinishReason, Model, ModelError, Request,
     RequestLimits, Retelling,

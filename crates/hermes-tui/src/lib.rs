@@ -22,6 +22,6 @@ pub use error::ChatError;
 pub use history::History;
 pub use host::{Call, Chat, Host, Incoming, Outcome, Switch, Then};
 pub use paint::{Live, Painter, ansi};
-pub use pick::pick;
+pub use pick::{Picked, pick};
 pub use run::{Beginning, Signals, run};
 pub use theme::Theme;

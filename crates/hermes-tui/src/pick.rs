@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Instant;
 
-use crossterm::event::{Event, EventStream};
+use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyModifiers};
 use futures_util::StreamExt as _;
 
 use crate::app::{App, Completer, Effect, PickItem, Picker, Preferences, Status};
@@ -28,8 +28,19 @@ impl Completer for NoWords {
     }
 }
 
-/// The value of what was chosen; `None` when the person left.
-pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Option<String>> {
+/// How a person answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Picked {
+    /// The value of what was chosen.
+    Chosen(String),
+    /// Escape: this question is left, nothing else.
+    Left,
+    /// Ctrl+C: everything is left.
+    Interrupted,
+}
+
+/// Asks one question.
+pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Picked> {
     let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
     let preferences = Preferences {
         show_status: false,
@@ -46,6 +57,7 @@ pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Option<String
         let live: Live = app.live(Instant::now());
         painter.frame(&[], &live)?;
         let effects = match input.next().await {
+            Some(Ok(Event::Key(key))) if is_interrupt(key) => break Picked::Interrupted,
             Some(Ok(Event::Key(key))) => app.key(key, Instant::now()),
             Some(Ok(Event::Paste(text))) => app.paste(&text),
             Some(Ok(Event::Resize(width, height))) => {
@@ -55,16 +67,23 @@ pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Option<String
             }
             Some(Ok(_)) => Vec::new(),
             Some(Err(error)) => return Err(error),
-            None => break None,
+            // The terminal is gone.
+            None => break Picked::Interrupted,
         };
         let value = effects.into_iter().find_map(|effect| match effect {
             Effect::Command { arguments, .. } => Some(arguments),
             _ => None,
         });
-        if value.is_some() || !app.is_picking() {
-            break value;
+        match value {
+            Some(value) => break Picked::Chosen(value),
+            None if !app.is_picking() => break Picked::Left,
+            None => {}
         }
     };
     painter.finish()?;
     Ok(chosen)
+}
+
+fn is_interrupt(key: KeyEvent) -> bool {
+    key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
 }

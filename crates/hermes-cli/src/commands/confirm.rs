@@ -1,7 +1,6 @@
 //! A yes-or-no question before something is gone for good.
 
-use std::io::{self, BufRead, Write};
-
+use super::ask;
 use crate::{CommandError, Out};
 
 /// True for `--yes` or an answer that starts with `y`. Without a terminal there is
@@ -13,11 +12,8 @@ pub(crate) fn confirm(question: &str, yes: bool, out: &mut Out) -> Result<bool, 
     if !out.is_attended() {
         return Ok(false);
     }
-    write!(out, "{question} [y/N] ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    let answer = answer.trim().to_lowercase();
+    let answer = ask::line(&format!("{question} [y/N] "), out)?;
+    let answer = answer.unwrap_or_default().to_lowercase();
     Ok(answer == "y" || answer == "yes")
 }
 

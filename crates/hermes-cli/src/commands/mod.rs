@@ -10,6 +10,7 @@ use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 pub(crate) use sandbox::{Notices, sandbox_error};
 
+pub(crate) mod ask;
 mod auth;
 mod backup;
 mod chat;

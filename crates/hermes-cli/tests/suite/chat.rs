@@ -98,6 +98,8 @@ fn a_failing_model_fails_every_form_and_says_why() {
         assert!(ran.stderr.contains("bad key"), "{ran:#?}");
         if words[0] == "-z" {
             assert_eq!(ran.stdout, "");
+            assert!(ran.stderr.starts_with("hermes -z: "), "{ran:#?}");
+            assert_eq!(ran.stderr.lines().count(), 1, "{ran:#?}");
         }
     }
 }
@@ -167,7 +169,11 @@ fn an_unknown_session_is_said_and_fails() {
     let stage = Stage::new();
     let ran = stage.run(&["chat", "-Q", "-q", "x", "--resume", "nothing like it"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("hermes sessions list"), "{ran:#?}");
+    assert_eq!(
+        ran.stderr.matches("hermes sessions list").count(),
+        1,
+        "{ran:#?}"
+    );
     let ran = stage.run(&["-c", "-z", "x"]);
     assert_eq!(ran.code, 1, "{ran:#?}");
     assert!(stage.server.requests().is_empty());
@@ -482,4 +488,51 @@ fn a_worktree_is_made_told_of_and_removed_when_nothing_would_be_lost() {
 
     let outside = stage.run(&["-w", "-z", "hi"]);
     assert_eq!(outside.code, 1, "{outside:#?}");
+
+    // A run that never began leaves nothing, and an old branch without anything of
+    // its own goes.
+    git(&["branch", "hermes/hermes-00000000"]);
+    let output = run(&["-w", "-s", "no-such-skill", "-z", "hi"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let left = std::fs::read_dir(repository.join(".worktrees")).unwrap();
+    assert_eq!(left.count(), 1);
+    let branches = git(&["branch"]);
+    assert!(!branches.contains("hermes-00000000"), "{branches}");
+    assert_eq!(branches.matches("hermes/").count(), 1, "{branches}");
+}
+
+#[test]
+fn a_key_that_is_misspelt_is_told_before_anything_runs() {
+    let stage = Stage::with("terminal:\n  bakend: docker\nbudget:\n  per_trun: {usd: 1}\n");
+    for words in [
+        vec!["-z", "hi"],
+        vec!["chat", "-q", "hi"],
+        vec!["chat", "-Q", "-q", "hi"],
+    ] {
+        stage.server.push(Reply::text("done"));
+        let ran = stage.run(&words);
+        assert_eq!(ran.code, 0, "{ran:#?}");
+        for (wrong, meant) in [
+            ("terminal.bakend", "terminal.backend"),
+            ("budget.per_trun", "budget.per_turn"),
+        ] {
+            let line = ran
+                .stderr
+                .lines()
+                .find(|line| line.contains(wrong))
+                .unwrap_or_else(|| panic!("{ran:#?}"));
+            assert!(line.contains(meant) && line.contains("line "), "{line}");
+        }
+        assert!(!ran.stdout.contains("bakend"));
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "config.yaml",
+        "model:\n  provder: demo\napprovals:\n  mod: off\n",
+    );
+    let said = scratch.run(["--provider", "demo", "-z", "hello"]).stderr;
+    assert!(
+        said.contains("`model.provider`") && said.contains("`approvals.mode`"),
+        "{said}"
+    );
 }

@@ -33,6 +33,12 @@ fn every_answer_has_a_flag() {
         "7",
         "--tool-progress",
         "new",
+        "--approvals",
+        "smart",
+        "--ssh-host",
+        "host.example",
+        "--ssh-user",
+        "somebody",
     ]);
     for (key, value) in [
         ("model.provider", "custom"),
@@ -40,6 +46,9 @@ fn every_answer_has_a_flag() {
         ("terminal.backend", "local"),
         ("agent.max_turns", "7"),
         ("display.tool_progress", "new"),
+        ("approvals.mode", "smart"),
+        ("terminal.ssh_host", "host.example"),
+        ("terminal.ssh_user", "somebody"),
     ] {
         assert_eq!(scratch.ok(["config", "get", key]).trim(), value, "{key}");
     }
@@ -65,6 +74,98 @@ fn every_answer_has_a_flag() {
 }
 
 #[test]
+fn the_ssh_backend_needs_its_machine() {
+    let scratch = Scratch::new();
+    let wrong = scratch.fails(2, ["setup", "--backend", "ssh", "--ssh-host", "h"]);
+    assert!(wrong.contains("--ssh-user"), "{wrong}");
+    assert!(!scratch.exists("config.yaml"));
+    scratch.ok([
+        "setup",
+        "--backend",
+        "ssh",
+        "--ssh-host",
+        "h",
+        "--ssh-user",
+        "u",
+    ]);
+    let config = scratch.read("config.yaml");
+    assert!(
+        config.contains("backend: ssh") && config.contains("ssh_host: h"),
+        "{config}"
+    );
+    // What is known need not be said again.
+    scratch.ok(["setup", "--backend", "local"]);
+    scratch.ok(["setup", "--backend", "ssh"]);
+}
+
+#[test]
+fn a_key_in_a_flag_goes_where_only_its_owner_reads() {
+    let (scratch, server) = (Scratch::new(), ModelServer::start());
+    server.fallback(|_| Reply::text("hello"));
+    let said = scratch.ok([
+        "setup",
+        "--provider",
+        "deepseek",
+        "--model",
+        "deepseek-chat",
+        "--api-key",
+        "sk-deep",
+    ]);
+    assert!(
+        said.contains("~/.hermes/.env") && !said.contains("sk-deep"),
+        "{said}"
+    );
+    assert!(scratch.read(".env").contains("DEEPSEEK_API_KEY=sk-deep"));
+    let mut command = scratch.command(["-z", "hi"]);
+    command.env("DEEPSEEK_BASE_URL", server.url());
+    assert_eq!(
+        super::support::ran(command.output().unwrap()).stdout,
+        "hello\n"
+    );
+    // An address of one's own has a key of its own.
+    let url = server.url();
+    scratch.ok([
+        "setup",
+        "--base-url",
+        &url,
+        "--model",
+        "m",
+        "--api-key",
+        "sk-own",
+    ]);
+    assert!(!scratch.read("config.yaml").contains("sk-own"));
+    assert_eq!(scratch.run(["-z", "hi"]).stdout, "hello\n");
+    let keys: Vec<Option<String>> = server
+        .requests()
+        .iter()
+        .map(|request| request.header("authorization").map(str::to_owned))
+        .collect();
+    let bearer = |key: &str| Some(format!("Bearer {key}"));
+    assert!(
+        keys.contains(&bearer("sk-deep")) && keys.contains(&bearer("sk-own")),
+        "{keys:?}"
+    );
+    // Another provider is not sent that key.
+    scratch.ok(["setup", "--provider", "demo"]);
+    assert!(!scratch.read("config.yaml").contains("CUSTOM_API_KEY"));
+}
+
+#[test]
+fn sections_of_what_is_not_built_say_so() {
+    let scratch = Scratch::new();
+    for section in ["tts", "gateway"] {
+        let said = scratch.fails(2, ["setup", section]);
+        assert!(said.contains("not built yet"), "{said}");
+    }
+    assert!(
+        scratch
+            .fails(2, ["setup", "--portal"])
+            .contains("not built")
+    );
+    scratch.fails(2, ["setup", "nosuch"]);
+}
+
+#[test]
 fn a_reset_keeps_the_old_file_and_asks_first() {
     let scratch = Scratch::new();
     scratch.write("config.yaml", "# mine\nagent:\n  max_turns: 3\n");
@@ -80,6 +181,94 @@ fn a_reset_keeps_the_old_file_and_asks_first() {
         .expect("a copy");
     assert!(std::fs::read_to_string(kept).unwrap().contains("# mine"));
     assert_eq!(scratch.run(["-z", "hello"]).code, 0);
+}
+
+#[test]
+fn a_reset_with_answers_that_are_wrong_resets_nothing() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", "# mine\n");
+    scratch.fails(2, ["setup", "--reset", "--yes", "--toolsets", "bogus"]);
+    assert_eq!(scratch.read("config.yaml"), "# mine\n");
+}
+
+#[test]
+fn models_are_listed_live_then_from_the_catalogue_then_as_a_snapshot() {
+    let (scratch, server) = (Scratch::new(), ModelServer::start());
+    let config = |enabled: bool| {
+        format!(
+            "model:\n  provider: openrouter\n  default: vendor/now\nmodel_catalog:\n  enabled: {enabled}\n  url: {}/catalogue.json\n",
+            server.origin()
+        )
+    };
+    scratch.write("config.yaml", config(true));
+    scratch.write(".env", "OPENROUTER_API_KEY=sk-or-1\n");
+    let list = |words: &[&str]| -> Vec<(String, String)> {
+        let mut command =
+            scratch.command(["model", "--list", "--json", "--provider", "openrouter"]);
+        command.args(words).env("OPENROUTER_BASE_URL", server.url());
+        let ran = super::support::ran(command.output().unwrap());
+        assert_eq!(ran.code, 0, "{ran:#?}");
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).unwrap();
+        let text = |row: &serde_json::Value, name: &str| row[name].as_str().unwrap().to_owned();
+        rows.iter()
+            .map(|row| (text(row, "model"), text(row, "source")))
+            .collect()
+    };
+    let row = |model: &str, source: &str| (model.to_owned(), source.to_owned());
+    let asked = |path: &str| {
+        let requests = server.all_requests();
+        requests
+            .iter()
+            .filter(|request| request.path == path)
+            .count()
+    };
+    // Nobody answers: what was built in, and it says so.
+    server.route("/v1/models", Reply::error(500, "broken"));
+    server.route("/catalogue.json", Reply::error(500, "broken"));
+    let listed = list(&[]);
+    assert_eq!(listed[0], row("vendor/now", "settings"));
+    assert!(listed.len() > 20, "{listed:?}");
+    assert!(listed[1..].iter().all(|(_, source)| source == "snapshot"));
+    // The catalogue, which is fetched once.
+    let catalogue = serde_json::json!({
+        "version": 1,
+        "providers": {"openrouter": {"models": [{"id": "vendor/listed", "description": "x"}]}},
+    });
+    server.route("/catalogue.json", Reply::json(200, &catalogue));
+    let before = asked("/catalogue.json");
+    for _ in 0..2 {
+        assert_eq!(
+            list(&[]),
+            [
+                row("vendor/now", "settings"),
+                row("vendor/listed", "catalogue")
+            ]
+        );
+    }
+    assert_eq!(asked("/catalogue.json"), before + 1);
+    assert!(scratch.exists("cache/model_catalog.json"));
+    // Turned off, it is not looked at.
+    scratch.write("config.yaml", config(false));
+    assert!(list(&[]).len() > 20);
+    // The provider itself, which is asked once an hour.
+    let own = serde_json::json!({"data": [{"id": "vendor/now"}, {"id": "vendor/two"}]});
+    server.route("/v1/models", Reply::json(200, &own));
+    let before = asked("/v1/models");
+    let live = [row("vendor/now", "provider"), row("vendor/two", "provider")];
+    assert_eq!(list(&[]), live);
+    server.route("/v1/models", Reply::error(500, "broken"));
+    assert_eq!(list(&[]), live);
+    assert_eq!(asked("/v1/models"), before + 1);
+    // Asked again, and not answered: nothing of what was known is shown as new.
+    assert!(
+        list(&["--refresh"])
+            .iter()
+            .all(|(_, source)| source != "provider")
+    );
+    // Everything of this is in the plain list, too.
+    let text = scratch.ok(["model", "--list", "--provider", "anthropic"]);
+    assert!(text.contains("needs a key, snapshot of 2026"), "{text}");
+    scratch.fails(1, ["model", "--list", "--provider", "nosuch"]);
 }
 
 #[test]

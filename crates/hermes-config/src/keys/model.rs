@@ -35,10 +35,11 @@ pub(super) const KEYS: &[Key] = &[
     text("bedrock.guardrail.guardrail_version", "", "version of that guardrail"),
     text("bedrock.guardrail.stream_processing_mode", "async", "whether a guardrail holds back the stream").choices(&["async", "sync"]),
     text("bedrock.guardrail.trace", "disabled", "guardrail trace in answers").choices(&["disabled", "enabled", "enabled_full"]),
-    flag("model_catalog.enabled", true, "fetch the list of models for pickers"),
-    text("model_catalog.url", "https://hermes-agent.nousresearch.com/docs/api/model-catalog.json", "where that list comes from"),
-    int("model_catalog.ttl_hours", 1, "hours that a fetched list stays valid"),
-    map("model_catalog.providers", "list addresses per provider"),
+    flag("model_catalog.enabled", true, "fetch a list of models when a provider does not give its own").live(),
+    text("model_catalog.url", "https://hermes-agent.nousresearch.com/docs/api/model-catalog.json", "where that list comes from").live(),
+    int("model_catalog.ttl_hours", 1, "hours that a fetched list stays valid").live(),
+    map("model_catalog.providers", "list addresses per provider: `url`").live(),
+    list("local_servers", &["http://127.0.0.1:11434", "http://127.0.0.1:1234", "http://127.0.0.1:8080", "http://127.0.0.1:8000"], "where `hermes setup` and a first start look for a model server of your own; empty: nowhere").live(),
     unset("auxiliary", Type::Map, "models of side tasks, by task").live(),
 ];
 

@@ -8,7 +8,8 @@ use hermes_llm::catalogue::{AuthKind, providers};
 use hermes_llm::resolve::{ResolveError, Selection};
 use hermes_llm::wire::ApiMode;
 use hermes_llm::{
-    Effort, ErrorClass, LocalServer, Models, OpenError, RetryPolicy, Secret, find_servers_at,
+    Effort, ErrorClass, LocalServer, Models, OpenError, RetryPolicy, Secret, find_local_servers,
+    local_places,
 };
 use hermes_testkit::TestHome;
 use hermes_testkit::model::{Dialect, ModelServer, Reply};
@@ -82,21 +83,25 @@ async fn local_servers_of_other_kinds_are_asked_in_their_own_way() {
 }
 
 #[tokio::test]
-async fn servers_that_list_a_model_are_found() {
-    let (server, empty) = (ModelServer::start(), ModelServer::start());
+async fn only_servers_that_list_a_model_are_found_where_the_configuration_says() {
+    let (home, here, empty) = (TestHome::new(), ModelServer::start(), ModelServer::start());
     empty.models(Vec::new());
-    let (url, other) = (server.url(), empty.url());
-    let places = [
-        ("Here", url.as_str()),
-        ("Empty", &other),
-        ("Nobody", "http://127.0.0.1:9/v1"),
-    ];
-    let found = find_servers_at(&Http::default(), &places).await;
+    here.route("/version", Reply::json(200, &json!({"version": "1"})));
+    // With the path or without it, and twice: one place.
+    home.config(&format!(
+        "local_servers: ['{}', '{}', '{}', 'http://127.0.0.1:9', nonsense]",
+        here.origin(),
+        here.url(),
+        empty.origin()
+    ));
+    let config = Config::load(&home.home(), &home.environment(), &[]).unwrap();
+    let places = local_places(&config);
+    assert_eq!(places.len(), 3, "{places:?}");
     assert_eq!(
-        found,
+        find_local_servers(&Http::default(), &places).await,
         [LocalServer {
-            label: "Here".to_owned(),
-            base_url: url.clone(),
+            label: "vLLM".to_owned(),
+            base_url: here.url(),
             models: vec![ModelServer::DEFAULT_MODEL.to_owned()],
         }]
     );

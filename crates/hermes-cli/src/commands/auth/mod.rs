@@ -1,11 +1,9 @@
 //! `hermes auth`: the API keys that this home keeps for model providers.
 
-mod prompt;
-
-pub(crate) use prompt::{Silent, hidden};
+mod menu;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::{Subcommand, ValueEnum};
 use hermes_http::Http;
@@ -16,6 +14,7 @@ use hermes_llm::resolve::{ResolveError, pool_for_new_key, pool_of, pool_spec, us
 use hermes_llm::{Models, OpenError, Secret};
 use serde_json::json;
 
+use super::ask::hidden;
 use super::not_built;
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
@@ -98,6 +97,7 @@ struct Words {
 pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
     let keys = Keys::of(context)?;
     match args.action {
+        None if std::io::stdin().is_terminal() && out.is_terminal() => keys.menu(out),
         None => keys.list(None, false, out),
         Some(Action::List { provider, json }) => keys.list(provider.as_deref(), json, out),
         Some(Action::Add {
@@ -155,7 +155,10 @@ impl<'a> Keys<'a> {
             .with_sources(|sources| pool_for_new_key(provider, sources))??;
         let key = match key {
             Some(key) => key,
-            None => hidden(&format!("API key for {} (not shown):", spec.name), out)?,
+            None => {
+                let question = format!("API key for {} (not shown):", spec.name);
+                hidden(&question, out)?.unwrap_or_default()
+            }
         };
         let added = add_key(
             &self.file,
@@ -191,17 +194,13 @@ impl<'a> Keys<'a> {
         Ok(specs)
     }
 
-    fn list(
-        &self,
-        provider: Option<&str>,
-        json: bool,
-        out: &mut Out,
-    ) -> Result<Exit, CommandError> {
+    /// The keys of one provider, or of all, by pool.
+    fn listed(&self, provider: Option<&str>) -> Result<Vec<(String, Vec<Row>)>, CommandError> {
         let specs = match provider {
             Some(provider) => vec![self.spec(provider)?],
             None => self.pools()?,
         };
-        let listed: Vec<(String, Vec<Row>)> = specs
+        specs
             .into_iter()
             .map(|spec| {
                 let rows = self
@@ -209,7 +208,16 @@ impl<'a> Keys<'a> {
                     .with_sources(|sources| list(sources.auth, &spec, &self.context.clock))?;
                 Ok((spec.name, rows))
             })
-            .collect::<Result<_, CommandError>>()?;
+            .collect()
+    }
+
+    fn list(
+        &self,
+        provider: Option<&str>,
+        json: bool,
+        out: &mut Out,
+    ) -> Result<Exit, CommandError> {
+        let listed = self.listed(provider)?;
         if json {
             let value: serde_json::Map<String, serde_json::Value> = listed
                 .iter()

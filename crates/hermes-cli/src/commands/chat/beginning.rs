@@ -15,6 +15,24 @@ pub(super) fn tell_oddities(context: &Context, out: &mut Out) -> Result<(), Comm
     Ok(())
 }
 
+/// Keys that nothing reads and that look like one that is read. Told before anything
+/// runs, because a misspelt `terminal.backend` would run commands on the host.
+pub(super) fn tell_near_misses(context: &Context, out: &mut Out) -> Result<(), CommandError> {
+    for miss in context.config()?.near_misses().iter().take(MISSES) {
+        let line = miss
+            .line
+            .map_or_else(String::new, |line| format!(" line {line}"));
+        out.warning(&format!(
+            "config.yaml{line}: nothing reads `{}`; did you mean `{}`?",
+            miss.path, miss.meant
+        ));
+    }
+    Ok(())
+}
+
+/// More would hide the answer; `hermes config check` shows all.
+const MISSES: usize = 3;
+
 /// Removes what `sessions.*` says is too old. Nobody asked for it now, so a failure
 /// is for the log only.
 pub(super) async fn tidy(context: &Context, state: &StateHandle) -> Result<(), CommandError> {

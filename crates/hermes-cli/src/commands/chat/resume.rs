@@ -1,12 +1,12 @@
 //! Which session `--resume` and `--continue` mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hermes_tools::StateHandle;
 use hermes_types::SessionId;
 
 use crate::cli::RunOptions;
-use crate::{CommandError, Out};
+use crate::{CommandError, Context, Out};
 
 /// A session to go on with.
 pub(super) struct Found {
@@ -45,10 +45,7 @@ pub(super) async fn find(
                 cwd: row.cwd.map(PathBuf::from).filter(|path| path.is_dir()),
             }))
         })
-        .await
-        .map_err(|error| {
-            CommandError::from(error).hint("`hermes sessions list` shows what can be resumed")
-        })?;
+        .await?;
     match found {
         Some(found) => Ok(Some(found)),
         None => Err(CommandError::user("there is no session to continue")
@@ -70,7 +67,12 @@ impl Found {
         )
     }
 
-    pub(super) fn announce(&self, out: &mut Out) {
-        out.stderr_line(&self.sentence());
+    /// Also where, when that is not where the call was made.
+    pub(super) fn announce(&self, cwd: &Path, context: &Context, out: &mut Out) {
+        let mut sentence = self.sentence();
+        if std::env::current_dir().is_ok_and(|here| here != cwd) {
+            sentence.push_str(&format!(" in {}", context.home.display(cwd)));
+        }
+        out.stderr_line(&sentence);
     }
 }

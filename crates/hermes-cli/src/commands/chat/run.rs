@@ -72,14 +72,29 @@ async fn talk(
     worker: Option<&Worker>,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
+    beginning::tell_near_misses(context, out)?;
     let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
     let found = resume::find(&state, &call.options).await?;
-    let worktree = if call.options.worktree {
-        Some(Worktree::create(&std::env::current_dir()?, out).await?)
-    } else {
-        None
-    };
-    let cwd = directory(worktree.as_ref(), found.as_ref())?;
+    if !call.options.worktree {
+        return talk_in(None, found, state, call, context, worker, out).await;
+    }
+    let worktree = Worktree::create(&std::env::current_dir()?, out).await?;
+    let exit = talk_in(Some(&worktree), found, state, call, context, worker, out).await;
+    // However it ended.
+    worktree.leave(out).await;
+    exit
+}
+
+async fn talk_in(
+    worktree: Option<&Worktree>,
+    found: Option<Found>,
+    state: StateHandle,
+    call: Call,
+    context: &Context,
+    worker: Option<&Worker>,
+    out: &mut Out,
+) -> Result<Exit, CommandError> {
+    let cwd = directory(worktree, found.as_ref())?;
     let notices = Notices::default();
     let mut wired = wire(
         context,
@@ -110,14 +125,14 @@ async fn talk(
     if call.how != How::Answer {
         beginning::tell_oddities(context, out)?;
     }
-    if let Some(worktree) = &worktree {
+    if let Some(worktree) = worktree {
         wired.tell(&worktree.note());
     }
     preload(&mut wired, &call.options.skills).await?;
     if let Some(found) = &found
         && call.how != How::Answer
     {
-        found.announce(out);
+        found.announce(&cwd, context, out);
     }
     let mut content = content(&call, &wired, &cwd, context, out).await?;
     if let Some(worker) = worker {
@@ -169,9 +184,6 @@ async fn talk(
         _ => None,
     };
     screen.end(&outcome, context, counts)?;
-    if let Some(worktree) = worktree {
-        worktree.leave(screen.out()).await;
-    }
     let exit = ended(&outcome, signal, context, call.how);
     match (code, exit) {
         (None, exit) => exit,
@@ -414,7 +426,10 @@ fn ended(
         .error
         .clone()
         .unwrap_or_else(|| "the answer is empty".to_owned());
-    let error = CommandError::new(kind, cause);
+    let mut error = CommandError::new(kind, cause);
+    if how == How::Answer {
+        error.speaker = Some("hermes -z:");
+    }
     let can_go_on =
         matches!(outcome.reason, StopReason::Budget | StopReason::Partial) && how != How::Answer;
     Err(if can_go_on {

@@ -173,6 +173,7 @@ fn ignore(repository: &Path) -> Result<(), CommandError> {
 /// Removes leftovers of earlier runs that hold nothing. What holds something
 /// stays, whatever its age.
 async fn prune(repository: &Path, out: &mut Out) {
+    prune_branches(repository).await;
     let Ok(entries) = fs::read_dir(repository.join(DIRECTORY)) else {
         return;
     };
@@ -197,6 +198,38 @@ async fn prune(repository: &Path, out: &mut Out) {
     }
 }
 
+/// Removes branches of ours whose worktree is gone and that hold nothing of their
+/// own.
+async fn prune_branches(repository: &Path) {
+    let format = "--format=%(refname:short)%09%(worktreepath)";
+    let Ok(listed) = git(repository, &["branch", "--list", "hermes/hermes-*", format]).await else {
+        return;
+    };
+    for line in listed.lines() {
+        let Some((branch, "")) = line.split_once('\t') else {
+            continue;
+        };
+        if own_commits(repository, branch, branch).await.as_deref() == Ok("0") {
+            let _ = git(repository, &["branch", "-D", branch]).await;
+        }
+    }
+}
+
+/// How many commits of `tip` are on no other branch, here or at a remote.
+async fn own_commits(directory: &Path, tip: &str, branch: &str) -> Result<String, String> {
+    let words = [
+        "rev-list",
+        "--count",
+        tip,
+        "--not",
+        "--exclude",
+        branch,
+        "--branches",
+        "--remotes",
+    ];
+    Ok(git(directory, &words).await?.trim().to_owned())
+}
+
 async fn remove_if_safe(repository: &Path, path: &Path, branch: &str) -> Result<(), String> {
     let status = git(path, &["status", "--porcelain", "-z"]).await?;
     let changed = status
@@ -210,25 +243,9 @@ async fn remove_if_safe(repository: &Path, path: &Path, branch: &str) -> Result<
     if changed {
         return Err("it has changes that are not committed".to_owned());
     }
-    let own = git(
-        path,
-        &[
-            "rev-list",
-            "--count",
-            "HEAD",
-            "--not",
-            "--exclude",
-            branch,
-            "--branches",
-            "--remotes",
-        ],
-    )
-    .await?;
-    if own.trim() != "0" {
-        return Err(format!(
-            "it has {} commits that are nowhere else",
-            own.trim()
-        ));
+    let own = own_commits(path, "HEAD", branch).await?;
+    if own != "0" {
+        return Err(format!("it has {own} commits that are nowhere else"));
     }
     let shown = path.to_string_lossy().into_owned();
     // Forced, because our own copies count as untracked files.

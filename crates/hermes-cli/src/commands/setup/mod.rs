@@ -1,28 +1,25 @@
 //! `hermes setup`: the few things that must be decided before the first chat.
+//!
 //! Every question has the present value as its default, and every answer has a
-//! flag.
+//! flag. A section is stored when its last question is answered, never in parts:
+//! Escape leaves a section as it was, Ctrl+C leaves the rest as well and says what
+//! was stored before.
 
 mod agent;
-mod model;
-mod questions;
+mod flags;
 mod terminal;
 mod tools;
 
 use std::io::{self, IsTerminal, Write};
 
-use hermes_config::edit::{Change, change_config};
-use serde_json::Value;
-
-pub(crate) use model::model_section;
-
 use super::confirm::{confirm, refused};
-use super::model::is_set_up;
-use crate::{CommandError, Context, Exit, Out};
+use super::model::{choose_model, is_set_up};
+use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct Args {
     /// Only this section
-    #[arg(value_name = "SECTION", value_parser = ["model", "terminal", "tools", "agent"])]
+    #[arg(value_name = "SECTION", value_parser = SECTIONS.map(|section| section.name))]
     section: Option<String>,
 
     /// Ask nothing: store what the flags say
@@ -33,6 +30,10 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
+    /// Ask everything again, which is what happens anyway
+    #[arg(long, hide = true, conflicts_with = "quick")]
+    reconfigure: bool,
+
     /// Begin with a fresh config.yaml; the old one is kept beside it
     #[arg(long)]
     reset: bool,
@@ -41,132 +42,162 @@ pub(crate) struct Args {
     #[arg(short = 'y', long, requires = "reset")]
     yes: bool,
 
-    /// Provider of the model
-    #[arg(long, value_name = "PROVIDER")]
-    provider: Option<String>,
+    #[arg(long, hide = true)]
+    portal: bool,
 
-    /// The model's name
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
-
-    /// Address of a server of your own
-    #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
-
-    /// The provider's key; other users of this machine may see it while this runs
-    #[arg(long, value_name = "KEY")]
-    api_key: Option<String>,
-
-    /// Where commands run
-    #[arg(long, value_name = "BACKEND", value_parser = ["local", "docker", "ssh"])]
-    backend: Option<String>,
-
-    /// The groups of tools that a chat has, separated by commas
-    #[arg(long, value_name = "A,B")]
-    toolsets: Option<String>,
-
-    /// Steps per turn
-    #[arg(long, value_name = "N")]
-    max_turns: Option<u32>,
-
-    /// How much of a tool call is shown
-    #[arg(long, value_name = "MODE", value_parser = ["off", "new", "all", "verbose"])]
-    tool_progress: Option<String>,
+    #[command(flatten)]
+    answers: flags::Answers,
 }
 
-impl Args {
-    fn says_something(&self) -> bool {
-        self.provider.is_some()
-            || self.model.is_some()
-            || self.base_url.is_some()
-            || self.api_key.is_some()
-            || self.backend.is_some()
-            || self.toolsets.is_some()
-            || self.max_turns.is_some()
-            || self.tool_progress.is_some()
-    }
+/// A part of the set-up, in the order in which they are asked.
+struct Section {
+    name: &'static str,
+    ask: Ask,
 }
+
+#[derive(Clone, Copy)]
+enum Ask {
+    /// Returns whether something was stored.
+    With(fn(&Context, &mut Out) -> Result<bool, CommandError>),
+    /// What it would be about, which is not built yet.
+    NotBuilt(&'static str),
+}
+
+const SECTIONS: [Section; 6] = [
+    Section {
+        name: "model",
+        ask: Ask::With(|context, out| choose_model(context, false, out)),
+    },
+    Section {
+        name: "tts",
+        ask: Ask::NotBuilt("speech"),
+    },
+    Section {
+        name: "terminal",
+        ask: Ask::With(terminal::section),
+    },
+    Section {
+        name: "gateway",
+        ask: Ask::NotBuilt("chat platforms"),
+    },
+    Section {
+        name: "tools",
+        ask: Ask::With(tools::section),
+    },
+    Section {
+        name: "agent",
+        ask: Ask::With(agent::section),
+    },
+];
 
 pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    if args.portal {
+        return Err(super::not_built("setup --portal"));
+    }
+    let section = args.section.as_deref();
+    if let Some(only) = SECTIONS.iter().find(|known| Some(known.name) == section)
+        && let Ask::NotBuilt(what) = only.ask
+    {
+        return Err(CommandError::new(
+            ErrorKind::NotBuilt,
+            format!("{what} is not built yet, so there is nothing to set up"),
+        )
+        .hint("`hermes setup` asks for everything there is"));
+    }
     // Before any question: a file that cannot be read cannot be changed either.
     context.config()?;
     context.policy().refuse_if_managed()?;
     let attended = !args.non_interactive && io::stdin().is_terminal() && out.is_terminal();
+    if args.answers.is_given() {
+        // What is wrong with the answers is told before the old file is moved.
+        args.answers.check(&match args.reset {
+            true => without_file(context),
+            false => context.renewed(None),
+        })?;
+    }
     if args.reset {
         reset(args, context, out)?;
     }
     let context = &context.renewed(None);
-    if args.says_something() {
-        return store(args, context, out);
+    if args.answers.is_given() {
+        return args.answers.store(context, out);
     }
     if !attended {
-        if !args.reset {
-            writeln!(out, "Nothing was changed. These lines set Hermes up:\n")?;
-        }
-        writeln!(out, "  hermes config set OPENROUTER_API_KEY your-key")?;
-        writeln!(out, "  hermes config set model.provider openrouter")?;
-        writeln!(out, "  hermes config set model.default vendor/model")?;
-        return Ok(Exit::SUCCESS);
+        return lines(args.reset, out);
     }
     if args.quick && is_set_up(context)? {
         writeln!(out, "Nothing is missing: a model is set up.")?;
         return offer_chat(context, out);
     }
-    let section = args.section.as_deref();
-    let wanted = |name: &str| match section {
-        Some(section) => section == name,
-        None => !args.quick || name == "model",
-    };
-    if wanted("model") {
-        model_section(context, out)?;
-    }
-    if wanted("terminal") {
-        terminal::section(&context.renewed(None), out)?;
-    }
-    if wanted("tools") {
-        tools::section(&context.renewed(None), out)?;
-    }
-    if wanted("agent") {
-        agent::section(&context.renewed(None), out)?;
-    }
+    ask(section, args.quick, context, out)?;
     if section.is_some() {
         return Ok(Exit::SUCCESS);
     }
     offer_chat(&context.renewed(None), out)
 }
 
-/// What the flags say, checked before anything is written.
-fn store(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
-    if let Some(names) = &args.toolsets {
-        tools::check(names)?;
+/// One section after the other.
+fn ask(
+    only: Option<&str>,
+    quick: bool,
+    context: &Context,
+    out: &mut Out,
+) -> Result<(), CommandError> {
+    let mut stored: Vec<&str> = Vec::new();
+    let wanted = |name: &str| match only {
+        Some(section) => section == name,
+        None => !quick || name == "model",
+    };
+    if only.is_none() {
+        writeln!(
+            out,
+            "Esc leaves a section as it is, Ctrl+C leaves the rest."
+        )?;
+        out.flush()?;
     }
-    model::store(args, context, out)?;
-    if let Some(backend) = &args.backend {
-        set(context, "terminal.backend", backend.as_str().into())?;
-        writeln!(out, "Commands run in: {backend}")?;
+    for section in SECTIONS.iter().filter(|section| wanted(section.name)) {
+        match section.ask {
+            Ask::NotBuilt(what) => writeln!(out, "({}: {what} is not built yet.)", section.name)?,
+            Ask::With(ask) => match ask(&context.renewed(None), out) {
+                Ok(true) => stored.push(section.name),
+                Ok(false) => {}
+                Err(error) if error.kind == ErrorKind::Interrupted && !stored.is_empty() => {
+                    return Err(CommandError::new(
+                        ErrorKind::Interrupted,
+                        format!("interrupted; stored before that: {}", stored.join(", ")),
+                    )
+                    .hint(format!("`hermes setup {}` goes on here", section.name)));
+                }
+                Err(error) => return Err(error),
+            },
+        }
+        out.flush()?;
     }
-    if let Some(names) = &args.toolsets {
-        tools::store(names, context)?;
-        writeln!(out, "Tools: {names}")?;
+    Ok(())
+}
+
+/// What to type when nobody can be asked.
+fn lines(after_reset: bool, out: &mut Out) -> Result<Exit, CommandError> {
+    if !after_reset {
+        writeln!(out, "Nothing was changed. These lines set Hermes up:\n")?;
     }
-    if let Some(steps) = args.max_turns {
-        set(context, "agent.max_turns", steps.into())?;
-        writeln!(out, "Steps per turn: {steps}")?;
-    }
-    if let Some(mode) = &args.tool_progress {
-        set(context, "display.tool_progress", mode.as_str().into())?;
-        writeln!(out, "Tool lines: {mode}")?;
-    }
+    writeln!(out, "  hermes config set OPENROUTER_API_KEY your-key")?;
+    writeln!(out, "  hermes config set model.provider openrouter")?;
+    writeln!(out, "  hermes config set model.default vendor/model")?;
+    writeln!(
+        out,
+        "\nOr in one line: `hermes setup --provider openrouter --model vendor/model --api-key your-key`"
+    )?;
     Ok(Exit::SUCCESS)
 }
 
-fn set(context: &Context, path: &str, value: Value) -> Result<(), CommandError> {
-    let change = Change::Set {
-        path: path.to_owned(),
-        value,
-    };
-    change_config(&context.home, context.config()?.environment(), &[change])?;
-    Ok(())
+/// The same call as if there were no `config.yaml`.
+fn without_file(context: &Context) -> Context {
+    let mut fresh = context.renewed(None);
+    fresh
+        .environment
+        .set(hermes_home::env::IGNORE_USER_CONFIG, "1");
+    fresh
 }
 
 /// Moves `config.yaml` aside. Keys and sessions stay.
@@ -185,17 +216,31 @@ fn reset(args: &Args, context: &Context, out: &mut Out) -> Result<(), CommandErr
     let time = context.clock.now_local().format("%Y%m%d_%H%M%S");
     let kept = file.with_file_name(format!("config.yaml.before-reset-{time}"));
     std::fs::rename(&file, &kept)?;
-    writeln!(out, "The old settings are in {}", kept.display())?;
+    writeln!(
+        out,
+        "The old settings are in {}",
+        context.home.display(&kept)
+    )?;
     Ok(())
 }
 
 fn offer_chat(context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    if !is_set_up(context)? {
+        writeln!(
+            out,
+            "\nNo model is set up yet. `hermes model` chooses one; `hermes demo` shows what there is without one."
+        )?;
+        return Ok(Exit::SUCCESS);
+    }
     writeln!(
         out,
         "\nDone. `hermes` starts a chat; `hermes doctor` looks for problems."
     )?;
-    if !is_set_up(context)? || !confirm("Start a chat now?", false, out)? {
-        return Ok(Exit::SUCCESS);
+    match confirm("Start a chat now?", false, out) {
+        Ok(true) => super::chat::run(super::chat::Args::default(), context, out),
+        // Everything is stored; there is nothing left to interrupt.
+        Ok(false) => Ok(Exit::SUCCESS),
+        Err(error) if error.kind == ErrorKind::Interrupted => Ok(Exit::SUCCESS),
+        Err(error) => Err(error),
     }
-    super::chat::run(super::chat::Args::default(), context, out)
 }

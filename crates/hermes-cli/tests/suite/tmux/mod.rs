@@ -1,11 +1,13 @@
 //! The conversation in a real terminal.
 
+mod choosing;
 mod commands;
 mod demo;
 mod dialogs;
 mod endings;
 mod goals;
 mod input;
+mod keys;
 mod models;
 mod screen;
 mod settings;

@@ -6,30 +6,166 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::super::support::Scratch;
-use super::Stage;
+
+/// Nobody listens there, whatever runs on this machine.
+const NO_SERVERS: &str = "local_servers: []\n";
 
 #[test]
 fn the_first_start_offers_ways_on_and_the_demo_works_at_once() {
     let scratch = Scratch::new();
+    scratch.write("config.yaml", NO_SERVERS);
     let chat = Terminal::start(&scratch.command::<&str>([]), 80, 24);
-    let screen = chat.wait_for("Type a number");
+    let screen = chat.wait_for("q leaves:");
     assert!(screen.lines().count() <= 12, "too much to read:\n{screen}");
-    let demo = screen
-        .lines()
-        .find(|line| line.contains("demo model"))
-        .expect(&screen);
-    let number = demo.trim().split(' ').next().unwrap().to_owned();
-    let screen = chat.enter(&number).wait_for("not a language model");
+    // What is not there is asked about again.
+    chat.enter("nonsense").wait_for("no `nonsense`");
+    chat.enter("7").wait_for("no `7`");
+    let screen = chat.enter("demo").wait_for("not a language model");
     assert!(screen.contains("❯"), "{screen}");
     chat.enter("hello").wait_for("list files in src");
     chat.enter("/quit").wait_for("hermes --resume ");
     assert_eq!(chat.exit_code(), 0);
     // Nothing was chosen for good.
-    assert!(!scratch.exists("config.yaml") || !scratch.read("config.yaml").contains("demo"));
+    assert_eq!(scratch.read("config.yaml"), NO_SERVERS);
+}
+
+#[test]
+fn the_first_start_can_be_left_and_enter_takes_what_was_told() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", NO_SERVERS);
+    for (key, code) in [("q", 0), ("", 130)] {
+        let chat = Terminal::start(&scratch.command::<&str>([]), 40, 12);
+        let screen = chat.wait_for("Enter takes 1");
+        assert!(screen.contains("1  setup"), "{screen}");
+        match key {
+            "" => chat.keys(&["C-c"]),
+            word => chat.enter(word),
+        };
+        assert_eq!(chat.exit_code(), code, "{key}");
+    }
+    assert_eq!(scratch.read("config.yaml"), NO_SERVERS);
+    // Enter takes the first: a model is chosen, and the chat begins with it.
     let chat = Terminal::start(&scratch.command::<&str>([]), 80, 24);
-    chat.wait_for("Type a number");
-    chat.keys(&["Enter"]).wait_for("hermes setup");
+    chat.wait_for("Enter takes 1");
+    chat.keys(&["Enter"]).wait_for("Which model answers?");
+    chat.type_text("demo model").keys(&["Enter"]);
+    chat.wait_for("From now on: demo");
+    chat.wait_for("demo · /help");
+    chat.enter("/quit");
     assert_eq!(chat.exit_code(), 0);
+    assert!(scratch.read("config.yaml").contains("provider: demo"));
+}
+
+/// What each kind of server answers beside the list that all of them have.
+fn server_of_kind(kind: &str) -> ModelServer {
+    let server = ModelServer::start();
+    server.models(vec![
+        json!({"id": ModelServer::DEFAULT_MODEL, "object": "model"}),
+    ]);
+    let (path, body) = match kind {
+        "Ollama" => (
+            "/api/tags",
+            json!({"models": [{"name": ModelServer::DEFAULT_MODEL}]}),
+        ),
+        "LM Studio" => ("/api/v1/models", json!({"models": []})),
+        "llama.cpp" => ("/props", json!({"total_slots": 1})),
+        "vLLM" => ("/version", json!({"version": "0.11.0"})),
+        _ => return server,
+    };
+    server.route(path, Reply::json(200, &body));
+    server
+}
+
+#[test]
+fn a_model_server_on_this_machine_is_found_and_used_at_the_first_start() {
+    for kind in ["Ollama", "LM Studio", "llama.cpp", "vLLM", "a model server"] {
+        let (scratch, server) = (Scratch::new(), server_of_kind(kind));
+        server.fallback(|_| Reply::text("local greetings"));
+        scratch.write(
+            "config.yaml",
+            format!("local_servers: [\"{}\"]\n", server.origin()),
+        );
+        let chat = Terminal::start(&scratch.command::<&str>([]), 80, 24);
+        let screen = chat.wait_for("Enter takes 1");
+        let first = screen
+            .lines()
+            .find(|line| line.contains("1  "))
+            .expect(&screen);
+        let wanted = format!(
+            "use {} from {kind} on this machine",
+            ModelServer::DEFAULT_MODEL
+        );
+        assert!(first.contains(&wanted), "{screen}");
+        chat.keys(&["Enter"]).wait_for("scripted-model · /help");
+        chat.enter("hi").wait_for("local greetings");
+        chat.enter("/quit");
+        assert_eq!(chat.exit_code(), 0);
+        let config = scratch.read("config.yaml");
+        assert!(config.contains(&server.url()), "{config}");
+        // Stored: nobody is asked again, and nobody looks around.
+        server.push(Reply::text("still here"));
+        let ran = scratch.run(["-z", "hi"]);
+        assert_eq!(ran.stdout, "still here\n", "{ran:#?}");
+    }
+}
+
+#[test]
+fn ollama_is_found_where_its_own_variable_says() {
+    let (scratch, server) = (Scratch::new(), server_of_kind("Ollama"));
+    server.models(vec![json!({"id": "first:8b"}), json!({"id": "second:70b"})]);
+    scratch.write("config.yaml", NO_SERVERS);
+    let mut command = scratch.command::<&str>([]);
+    command.env("OLLAMA_HOST", server.address().to_string());
+    let chat = Terminal::start(&command, 80, 24);
+    chat.wait_for("use Ollama on this machine (2 models: first:8b, …)");
+    // By its name; and with several models one is asked which.
+    chat.enter("Ollama").wait_for("Which of its models?");
+    chat.type_text("second").keys(&["Enter"]);
+    chat.wait_for("second:70b · /help");
+    chat.enter("/quit");
+    assert_eq!(chat.exit_code(), 0);
+    assert!(scratch.read("config.yaml").contains("second:70b"));
+    // Elsewhere is not this machine.
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", NO_SERVERS);
+    let mut command = scratch.command::<&str>([]);
+    command.env("OLLAMA_HOST", "192.0.2.1:11434");
+    let chat = Terminal::start(&command, 80, 24);
+    let screen = chat.wait_for("q leaves:");
+    assert!(!screen.contains("on this machine"), "{screen}");
+}
+
+#[test]
+fn leaving_the_setup_in_the_middle_says_what_was_stored() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", NO_SERVERS);
+    let setup = Terminal::start(&scratch.command(["setup"]), 80, 24);
+    setup.wait_for("Which model answers?");
+    setup.type_text("demo model").keys(&["Enter"]);
+    setup.wait_for("speech is not built yet");
+    setup.wait_for("Where do commands run?");
+    setup.keys(&["C-c"]);
+    let screen = setup.wait_for("stored before that: model");
+    assert!(screen.contains("`hermes setup terminal`"), "{screen}");
+    assert_eq!(setup.exit_code(), 130);
+    // A line prompt is left in the same way, and a section is stored whole or not.
+    let before = scratch.read("config.yaml");
+    let setup = Terminal::start(&scratch.command(["setup", "terminal"]), 80, 24);
+    setup.wait_for("Where do commands run?");
+    setup.type_text("another machine").keys(&["Enter"]);
+    setup.wait_for("Name of the machine");
+    setup.enter("host.example").wait_for("User there");
+    setup.keys(&["C-c"]).wait_for("nothing was changed");
+    assert_eq!(setup.exit_code(), 130);
+    assert_eq!(scratch.read("config.yaml"), before);
+    for key in ["C-c", "Escape"] {
+        let model = Terminal::start(&scratch.command(["model"]), 80, 24);
+        model.wait_for("Which model answers?");
+        let screen = model.keys(&[key]).wait_for("othing was changed");
+        assert!(screen.to_lowercase().contains("nothing was changed"));
+        assert_eq!(model.exit_code(), if key == "C-c" { 130 } else { 0 });
+    }
+    assert_eq!(scratch.read("config.yaml"), before);
 }
 
 #[test]
@@ -40,12 +176,15 @@ fn a_person_is_led_through_the_setup() {
         json!({"id": "second-model"}),
     ]);
     let setup = Terminal::start(&scratch.command(["setup"]), 80, 24);
-    setup.wait_for("Where do models come from?");
-    setup.type_text("of your own").wait_for("1/");
-    setup.keys(&["Enter"]).wait_for("Address");
-    setup.enter(&server.url()).wait_for("Key");
-    setup.keys(&["Enter"]).wait_for("Which model?");
-    setup.type_text("scripted").wait_for("1/2");
+    setup.wait_for("Which model answers?");
+    setup.type_text("server of your own").keys(&["Enter"]);
+    setup.wait_for("Address");
+    setup.enter("nonsense").wait_for("no address");
+    setup.enter(&server.url()).wait_for("A name for it [local-");
+    setup.enter("mine").wait_for("Key");
+    setup.keys(&["Enter"]).wait_for("What does it speak?");
+    setup.keys(&["Enter"]).wait_for("Which of its models?");
+    setup.type_text("scripted").wait_for("1/3");
     setup.keys(&["Enter"]).wait_for("On this machine (now)");
     setup
         .keys(&["Enter"])
@@ -53,6 +192,7 @@ fn a_person_is_led_through_the_setup() {
     setup.type_text("web").wait_for("[x] web");
     setup.keys(&["Enter"]).wait_for("Keep it like this");
     setup.keys(&["Enter"]).wait_for("How many steps");
+    setup.enter("many").wait_for("no number of steps");
     setup.enter("12").wait_for("One line per call (now)");
     setup.keys(&["Enter"]).wait_for("You are asked (now)");
     setup.keys(&["Enter"]).wait_for("Start a chat now?");
@@ -61,7 +201,7 @@ fn a_person_is_led_through_the_setup() {
     assert_eq!(setup.exit_code(), 0);
     let config = scratch.read("config.yaml");
     for part in [
-        "provider: custom",
+        "provider: custom:mine",
         &server.url(),
         "default: scripted-model",
         "max_turns: 12",
@@ -83,78 +223,4 @@ fn a_person_is_led_through_the_setup() {
     server.push(Reply::text("set up and ready"));
     let ran = scratch.run(["-z", "hi"]);
     assert_eq!(ran.stdout, "set up and ready\n", "{ran:#?}");
-}
-
-#[test]
-fn a_key_is_asked_for_unseen() {
-    let scratch = Scratch::new();
-    let mut command = scratch.command(["setup", "model"]);
-    // No list of models is fetched from outside.
-    command.env("OPENROUTER_BASE_URL", "http://127.0.0.1:9/v1");
-    let setup = Terminal::start(&command, 80, 24);
-    setup.wait_for("Where do models come from?");
-    setup.type_text("openrouter").keys(&["Enter"]);
-    setup.wait_for("Key for openrouter");
-    setup
-        .enter("sk-or-very-secret")
-        .wait_for("Name of the model:");
-    setup.enter("vendor/model").wait_for("Stored in");
-    assert_eq!(setup.exit_code(), 0);
-    assert!(!setup.scrollback().contains("very-secret"));
-    assert!(
-        scratch
-            .ok(["auth", "list"])
-            .contains("openrouter (1 credentials)")
-    );
-}
-
-#[test]
-fn models_are_chosen_from_the_list_that_is_printed() {
-    let stage = Stage::new();
-    stage.server.models(vec![
-        json!({"id": ModelServer::DEFAULT_MODEL}),
-        json!({"id": "second-model"}),
-    ]);
-    let listed: serde_json::Value =
-        serde_json::from_str(&stage.scratch.ok(["model", "--list", "--json"])).unwrap();
-    let names: Vec<&str> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["model"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, [ModelServer::DEFAULT_MODEL, "second-model", "demo"]);
-    assert_eq!(listed[0]["current"], true);
-    let picker = Terminal::start(&stage.command(&["model"]), 80, 24);
-    let screen = picker.wait_for("scripted-model (now)");
-    assert!(
-        screen.contains("second-model") && screen.contains("demo"),
-        "{screen}"
-    );
-    picker.type_text("scnd").wait_for("❯ second-model");
-    picker
-        .keys(&["Enter"])
-        .wait_for("From now on: second-model");
-    assert_eq!(picker.exit_code(), 0);
-    assert!(
-        stage
-            .scratch
-            .read("config.yaml")
-            .contains("default: second-model")
-    );
-    // Without a terminal it is said what to do instead.
-    assert!(
-        stage
-            .scratch
-            .fails(1, ["model"])
-            .contains("hermes model --list")
-    );
-    assert_eq!(
-        stage
-            .scratch
-            .run(["model", "demo", "--provider", "demo"])
-            .code,
-        0
-    );
-    assert!(stage.scratch.read("config.yaml").contains("provider: demo"));
 }

@@ -38,6 +38,7 @@ use hermes_types::SessionId;
 use ratatui::text::Line;
 
 use self::host::ChatHost;
+use self::offer::Offered;
 use super::run::counts;
 use super::show::summary;
 use super::worktree::Worktree;
@@ -64,8 +65,10 @@ pub(super) fn run(start: Start, context: &Context, out: &mut Out) -> Result<Exit
     let wanted = match offer::needed(context, &wanted)? {
         false => wanted,
         true => match offer::ask(context, out)? {
-            Some(chosen) => chosen,
-            None => return Ok(Exit::SUCCESS),
+            Offered::Talk(chosen) => chosen,
+            // What was stored just now is read like at any start.
+            Offered::SetUp => return run(start, &context.renewed(None), out),
+            Offered::Left => return Ok(Exit::SUCCESS),
         },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -85,7 +88,12 @@ async fn converse(
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
     let started = Instant::now();
+    let pictures = match &start.image {
+        Some(path) => vec![hermes_agent::picture(path).map_err(CommandError::user)?],
+        None => Vec::new(),
+    };
     let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
+    beginning::tell_near_misses(context, out)?;
     beginning::tell_oddities(context, out)?;
     beginning::tidy(context, &state).await?;
     // What does not exist is said before anything is on the screen.
@@ -93,10 +101,6 @@ async fn converse(
     let worktree = match start.options.worktree {
         true => Some(Worktree::create(&std::env::current_dir()?, out).await?),
         false => None,
-    };
-    let pictures = match &start.image {
-        Some(path) => vec![hermes_agent::picture(path).map_err(CommandError::user)?],
-        None => Vec::new(),
     };
     let compact = context.config()?.bool("display.compact")?;
     let mut host = ChatHost::new(

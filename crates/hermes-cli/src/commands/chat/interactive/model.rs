@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hermes_llm::Origin;
 use hermes_llm::resolve::Selection;
 use hermes_tui::{Call, Outcome, PickItem, Picker, Switch, Then};
 
@@ -68,20 +69,24 @@ pub(super) async fn run(host: &mut ChatHost, call: &Call) -> Result<Outcome, Com
 
 async fn pick(host: &mut ChatHost, refresh: bool) -> Result<Outcome, CommandError> {
     let listed = choices(&host.context, refresh).await?;
-    let current = host.model_name().to_owned();
+    let (model, provider) = match &host.wired {
+        Some(wired) => wired.model(),
+        None => ("", ""),
+    };
     let items = listed
         .into_iter()
         .map(|choice| {
-            let mark = if choice.model == current {
-                " (now)"
-            } else {
-                ""
+            let is_current = choice.model == model && choice.provider == provider;
+            let mark = if is_current { " (now)" } else { "" };
+            let detail = match choice.remarks() {
+                remarks if remarks.is_empty() => choice.provider.clone(),
+                remarks => format!("{} · {remarks}", choice.provider),
             };
             PickItem {
                 // What is listed needs no second look.
                 value: format!("{} --provider {} --force", choice.model, choice.provider),
                 label: format!("{}{mark}", choice.model),
-                detail: choice.provider,
+                detail,
             }
         })
         .collect();
@@ -108,11 +113,12 @@ async fn check(host: &ChatHost, wish: &Wish) -> Result<String, CommandError> {
         return Ok(model);
     };
     let asked = wish.provider.as_deref().unwrap_or(&provider);
+    // Only the provider's own word counts: a snapshot knows nothing of tomorrow.
     let known: Vec<String> = listing
-        .models
         .into_iter()
-        .filter(|listed| listed.provider == provider || listed.provider == asked)
-        .map(|listed| listed.model)
+        .filter(|group| group.provider == provider || group.provider == asked)
+        .filter(|group| matches!(group.origin, Origin::Provider | Origin::Earlier))
+        .flat_map(|group| group.models)
         .collect();
     if known.is_empty() || known.contains(&model) {
         return Ok(model);

@@ -1,12 +1,14 @@
-//! The first start, with nothing configured: three ways on, one key each.
+//! The first start, with nothing configured: a few ways on, one word each.
 
-use std::io::{self, BufRead, Write};
+use std::io::Write;
 
 use hermes_llm::resolve::{ResolveError, Selection};
-use hermes_llm::{LocalServer, OpenError, find_local_servers};
+use hermes_llm::{LocalServer, OpenError, find_local_servers, local_places};
 
 use super::demo_selection;
-use crate::commands::{model, setup};
+use crate::commands::ask::line;
+use crate::commands::model::{choose_model, of_server};
+use crate::output::wrap;
 use crate::wiring::{is_demo, open_models};
 use crate::{CommandError, Context, Out};
 
@@ -21,75 +23,131 @@ pub(super) fn needed(context: &Context, wanted: &Selection) -> Result<bool, Comm
     ))
 }
 
+/// What the person decided.
+pub(super) enum Offered {
+    /// A conversation with this model begins.
+    Talk(Selection),
+    /// Something was stored; the start is made once more.
+    SetUp,
+    Left,
+}
+
 enum Way {
-    Server { server: LocalServer, model: String },
+    Server(LocalServer),
     Demo,
     SetUp,
 }
 
-/// Shows what there is and lets the person choose; `None` when they leave.
-pub(super) fn ask(context: &Context, out: &mut Out) -> Result<Option<Selection>, CommandError> {
+impl Way {
+    /// What may be typed for it instead of its number.
+    fn is_called(&self, word: &str) -> bool {
+        match self {
+            Self::Server(server) => {
+                server.label.to_lowercase() == word
+                    || server.models.iter().any(|model| *model == word)
+            }
+            Self::Demo => word == "demo",
+            Self::SetUp => word == "setup",
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Server(server) => {
+                let first = server.models.first().map_or("", String::as_str);
+                match server.models.len() {
+                    1 => format!("use {first} from {} on this machine", server.label),
+                    count => format!(
+                        "use {} on this machine ({count} models: {first}, …)",
+                        server.label
+                    ),
+                }
+            }
+            Self::SetUp => "setup: use a provider with a key, or a server of your own".to_owned(),
+            Self::Demo => {
+                "demo: look around with built-in rules; no key, no network, no intelligence"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// Shows what there is and lets the person choose.
+pub(super) fn ask(context: &Context, out: &mut Out) -> Result<Offered, CommandError> {
+    let ways = ways(context)?;
+    writeln!(out, "Welcome to Hermes. No model is set up yet. You can:\n")?;
+    let width = out.width();
+    for (index, way) in ways.iter().enumerate() {
+        let text = wrap(&way.text(), width.saturating_sub(5), "     ");
+        writeln!(out, "  {}  {text}", index + 1)?;
+    }
+    writeln!(out)?;
+    let way = loop {
+        let question = "A number or a word; Enter takes 1, q leaves: ";
+        let Some(typed) = line(question, out)? else {
+            writeln!(out)?;
+            return left(out);
+        };
+        let word = typed.to_lowercase();
+        match word.as_str() {
+            "q" | "quit" | "exit" => return left(out),
+            "" => break ways.into_iter().next(),
+            word => {
+                let at = match word.parse::<usize>() {
+                    Ok(number) => number.checked_sub(1).filter(|at| *at < ways.len()),
+                    Err(_) => ways.iter().position(|way| way.is_called(word)),
+                };
+                if let Some(at) = at {
+                    break ways.into_iter().nth(at);
+                }
+                writeln!(out, "There is no `{typed}` above.")?;
+            }
+        }
+    };
+    match way {
+        None => left(out),
+        Some(Way::Demo) => {
+            writeln!(out)?;
+            out.flush()?;
+            Ok(Offered::Talk(demo_selection()))
+        }
+        Some(Way::Server(server)) => match of_server(&server, context, out)? {
+            Some(decision) => {
+                decision.write(context)?;
+                let file = context.home.display(&context.home.config_file());
+                writeln!(out, "Stored in {file}\n")?;
+                out.flush()?;
+                Ok(Offered::SetUp)
+            }
+            None => left(out),
+        },
+        Some(Way::SetUp) => match choose_model(context, false, out)? {
+            true => {
+                writeln!(out)?;
+                out.flush()?;
+                Ok(Offered::SetUp)
+            }
+            false => left(out),
+        },
+    }
+}
+
+fn ways(context: &Context) -> Result<Vec<Way>, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let models = open_models(context)?;
-    let servers = runtime.block_on(find_local_servers(models.http()));
-    let mut ways: Vec<(String, Way)> = servers
-        .into_iter()
-        .filter_map(|server| {
-            let model = server.models.first()?.clone();
-            let text = format!("{model} from {} on this machine", server.label);
-            Some((text, Way::Server { server, model }))
-        })
-        .collect();
-    ways.push((
-        "set up a provider with a key, or a server of your own (`hermes setup`)".to_owned(),
-        Way::SetUp,
-    ));
-    ways.push((
-        "look around with the demo model: no key, no network, and no intelligence".to_owned(),
-        Way::Demo,
-    ));
-    writeln!(out, "Welcome to Hermes. No model is set up yet. You can:\n")?;
-    for (index, (text, _)) in ways.iter().enumerate() {
-        writeln!(out, "  {}  {text}", index + 1)?;
-    }
-    write!(out, "\nType a number, or Enter to leave: ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    let chosen = answer
-        .trim()
-        .parse::<usize>()
-        .ok()
-        .and_then(|number| ways.into_iter().nth(number.checked_sub(1)?));
-    let Some((_, way)) = chosen else {
-        writeln!(out, "`hermes setup` does this at any time.")?;
-        return Ok(None);
-    };
-    match way {
-        Way::Demo => {
-            writeln!(out)?;
-            out.flush()?;
-            Ok(Some(demo_selection()))
-        }
-        Way::Server {
-            server,
-            model: name,
-        } => {
-            model::save(context, "custom", &name, Some(&server.base_url))?;
-            writeln!(out, "Stored in {}\n", context.home.config_file().display())?;
-            out.flush()?;
-            Ok(Some(Selection {
-                base_url: Some(server.base_url),
-                ..Selection::of(Some("custom"), Some(&name))
-            }))
-        }
-        Way::SetUp => {
-            if setup::model_section(context, out)? {
-                writeln!(out, "\nType `hermes` to begin.")?;
-            }
-            Ok(None)
-        }
-    }
+    let places = local_places(context.config()?);
+    let servers = runtime.block_on(find_local_servers(models.http(), &places));
+    let mut ways: Vec<Way> = servers.into_iter().map(Way::Server).collect();
+    ways.extend([Way::SetUp, Way::Demo]);
+    Ok(ways)
+}
+
+fn left(out: &mut Out) -> Result<Offered, CommandError> {
+    writeln!(
+        out,
+        "`hermes setup` does this at any time; `hermes demo` shows what there is."
+    )?;
+    Ok(Offered::Left)
 }

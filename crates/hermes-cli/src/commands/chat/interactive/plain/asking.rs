@@ -7,7 +7,7 @@ use hermes_types::{Answer, ApprovalChoice, Ask, AskId, AskKind, TurnEvent};
 
 use super::Table;
 use crate::CommandError;
-use crate::commands::auth::Silent;
+use crate::commands::ask::Silent;
 
 impl Table<'_> {
     /// The person's answer; `None` when the question was closed meanwhile.

@@ -1,7 +1,9 @@
 //! `hermes tools`: which groups of tools a platform gets.
 
+mod checklist;
+
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::Subcommand;
 use hermes_agent::build::{gates, mcp_servers, saved_toolsets};
@@ -9,6 +11,8 @@ use hermes_config::Config;
 use hermes_config::edit::{Change, change_config};
 use hermes_tools::toolsets::{CONFIGURABLE, NOT_BUILT, PLATFORMS, PlatformTools, platform_tools};
 use serde_json::{Value, json};
+
+pub(crate) use checklist::checklist;
 
 use crate::output::wrap;
 use crate::{CommandError, Context, Exit, Out};
@@ -55,6 +59,10 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         return summary(context, out);
     }
     match args.action {
+        None if std::io::stdin().is_terminal() && out.is_terminal() => {
+            checklist::ask(context, out)?;
+            Ok(Exit::SUCCESS)
+        }
         None => list("cli", context, out),
         Some(Action::List(at)) => list(&at.platform, context, out),
         Some(Action::Enable(change)) => edit(&change, Switch::On, context, out),
@@ -158,22 +166,9 @@ fn edit(
 ) -> Result<Exit, CommandError> {
     let config = context.config()?;
     let platform = change.at.platform.as_str();
-    let tools = resolved(config, platform)?;
     let servers = mcp_servers(config);
     let mut changes = Vec::new();
-    let mut sets: BTreeSet<String> = match saved_toolsets(config, platform) {
-        // Names that are none of ours (servers, plugins, composites) stay.
-        Some(saved) => saved
-            .into_iter()
-            .filter(|name| !is_composite(name))
-            .chain(tools.toolsets.iter().map(|name| (*name).to_owned()))
-            .collect(),
-        None => tools
-            .toolsets
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
-    };
+    let mut sets = spelled_out(config, platform)?;
     let before = sets.clone();
     for name in &change.names {
         if let Some((server, tool)) = name.split_once(':') {
@@ -211,6 +206,18 @@ fn edit(
     };
     writeln!(out, "✓ {word}: {}", change.names.join(", "))?;
     Ok(Exit::SUCCESS)
+}
+
+/// What is on, as a list to store: names that are none of ours (servers, plugins)
+/// stay, composites are spelled out.
+fn spelled_out(config: &Config, platform: &str) -> Result<BTreeSet<String>, CommandError> {
+    let tools = resolved(config, platform)?;
+    Ok(saved_toolsets(config, platform)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|name| !is_composite(name))
+        .chain(tools.toolsets.iter().map(|name| (*name).to_owned()))
+        .collect())
 }
 
 /// `hermes-cli` and the like stand for sets that were spelled out.
