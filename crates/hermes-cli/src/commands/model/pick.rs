@@ -2,6 +2,7 @@
 //! written before the last of these is known.
 
 use std::io::Write;
+use std::time::Duration;
 
 use hermes_agent::demo::{DEMO_MODEL, DEMO_PROVIDER};
 use hermes_llm::resolve::Selection;
@@ -31,6 +32,9 @@ const REMOVE: &str = "remove";
 
 const TYPED: &str = "";
 
+/// Longer than this, a person wants to know what is waited for.
+const SILENCE: Duration = Duration::from_millis(400);
+
 /// Everything that the questions look at.
 pub(super) struct Asking<'a> {
     pub(super) context: &'a Context,
@@ -41,11 +45,22 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn new(context: &'a Context, refresh: bool) -> Result<Self, CommandError> {
+    fn new(context: &'a Context, refresh: bool, out: &mut Out) -> Result<Self, CommandError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let groups = runtime.block_on(groups(context, refresh))?;
+        let groups = runtime.block_on(async {
+            let asked = groups(context, refresh);
+            tokio::pin!(asked);
+            tokio::select! {
+                biased;
+                groups = &mut asked => groups,
+                () = tokio::time::sleep(SILENCE) => {
+                    out.stderr_line("Asking the providers for their models…");
+                    asked.await
+                }
+            }
+        })?;
         Ok(Self {
             context,
             models: open_models(context)?,
@@ -76,7 +91,7 @@ pub(crate) fn choose_model(
     refresh: bool,
     out: &mut Out,
 ) -> Result<bool, CommandError> {
-    let asking = Asking::new(context, refresh)?;
+    let asking = Asking::new(context, refresh, out)?;
     // Nobody looks around on a machine whose owner has decided already.
     let mut servers = match asking.now {
         None => asking.servers()?,
