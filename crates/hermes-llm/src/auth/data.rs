@@ -87,7 +87,7 @@ impl AuthData {
     }
 
     /// Lets all sources of a provider count again.
-    pub(super) fn lift_suppression(&mut self, provider: &str) {
+    pub fn lift_suppression(&mut self, provider: &str) {
         let Some(all) = self
             .root
             .get_mut("suppressed_sources")

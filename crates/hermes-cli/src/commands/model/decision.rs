@@ -107,7 +107,7 @@ fn trust_again(context: &Context, provider: &str, variable: &str) -> Result<(), 
     let source = format!("env:{variable}");
     if file.read()?.is_suppressed(provider, &source) {
         file.edit(&context.clock, |data| {
-            data.set_suppressed(provider, &source, false);
+            data.lift_suppression(provider);
         })?;
     }
     Ok(())
