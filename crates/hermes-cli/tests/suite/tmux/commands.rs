@@ -72,7 +72,7 @@ fn pickers_find_sessions_models_and_sandboxes() {
     chat.enter("tell me of herons").wait_for("about herons");
     // Models: the list is that of `hermes model --list`.
     chat.enter("/model").wait_for("type to filter");
-    chat.type_text("second").wait_for("1/");
+    chat.type_text("second").wait_for("❯ second-model");
     chat.keys(&["Enter"]).wait_for("From now on: second-model");
     stage
         .server

@@ -24,7 +24,7 @@ fn a_model_is_chosen_while_a_turn_runs_and_answers_after_it() {
     gate.wait_reached();
     // The list is there at once, and so is the word that the choice is noted.
     chat.enter("/model").wait_for("type to filter");
-    chat.type_text("second").wait_for("1/");
+    chat.type_text("second").wait_for("❯ second-model");
     chat.keys(&["Enter"])
         .wait_for("second-model answers when this turn has ended");
     gate.release();
