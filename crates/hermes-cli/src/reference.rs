@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use clap::{Arg, Command};
+use hermes_agent::slash::{CATALOGUE, NOT_BUILT, When};
 use hermes_home::env;
 
 use crate::cli;
@@ -19,6 +20,44 @@ pub fn cli_page() -> String {
          options on every verb may stand before or after it.\n",
     );
     node(&mut page, &tree, "hermes");
+    page
+}
+
+/// `docs/reference/chat.md`.
+pub fn chat_page() -> String {
+    let mut page = String::from(
+        "# Commands of the chat\n\n\
+         Generated from the catalogue that help, completion and dispatch use. A beginning that only one command\n\
+         has is enough. Your own commands (`quick_commands`) and skills by their name come before beginnings.\n\
+         While a turn runs: `at once` does what it says, `noted` is looked at at once and takes hold after the\n\
+         turn, `after` waits for its end.\n\n\
+         | Command | Also | While a turn runs | Meaning |\n|---|---|---|---|\n",
+    );
+    for command in CATALOGUE {
+        let aliases: Vec<String> = command
+            .aliases
+            .iter()
+            .map(|alias| format!("`/{alias}`"))
+            .collect();
+        let when = match command.when {
+            When::Always => "at once",
+            When::Soon => "noted",
+            When::Idle => "after",
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {when} | {} |",
+            cell(format!("/{} {}", command.name, command.usage).trim_end()),
+            aliases.join(", "),
+            cell(command.summary)
+        );
+    }
+    let missing: Vec<String> = NOT_BUILT.iter().map(|name| format!("`/{name}`")).collect();
+    let _ = write!(
+        page,
+        "\nKnown by name, and said to be not built: {}.\n",
+        missing.join(", ")
+    );
     page
 }
 

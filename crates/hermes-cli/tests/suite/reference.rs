@@ -42,6 +42,11 @@ fn the_page_of_commands_is_current() {
 }
 
 #[test]
+fn the_page_of_the_chats_commands_is_current() {
+    check("chat.md", &hermes_cli::reference::chat_page());
+}
+
+#[test]
 fn the_page_of_variables_is_current() {
     check("env.md", &hermes_cli::reference::env_page());
 }

@@ -55,10 +55,10 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
             app.queue.push(Queued::Message(arguments.to_owned()));
             Vec::new()
         }
-        "queue" => super::keys::submit(app, arguments.to_owned(), now),
+        "queue" => super::submit::submit(app, arguments.to_owned(), now),
         "steer" if arguments.is_empty() => app.say("Write the guidance: `/steer TEXT`."),
         "steer" if app.is_working() => steer(app, arguments.to_owned()),
-        "steer" => super::keys::submit(app, arguments.to_owned(), now),
+        "steer" => super::submit::submit(app, arguments.to_owned(), now),
         "busy" => busy(app, arguments),
         "verbose" => {
             app.preferences.tools = match app.preferences.tools {

@@ -9,6 +9,7 @@ mod dialog;
 mod keys;
 mod picker;
 mod status;
+mod submit;
 mod turn;
 mod view;
 
@@ -326,7 +327,7 @@ impl App {
     /// A message that comes from elsewhere than the keyboard.
     pub fn submit_text(&mut self, text: &str, now: Instant) -> Vec<Effect> {
         self.running_command = None;
-        keys::send(self, text.trim().to_owned(), now)
+        submit::send(self, text.trim().to_owned(), now)
     }
 
     /// The command is noted and follows the turn.
@@ -357,7 +358,7 @@ impl App {
         self.running_command = None;
         match hermes_agent::slash::split(text.trim()) {
             Some((name, arguments)) => commands::run(self, name, arguments, now),
-            None => keys::send(self, text.trim().to_owned(), now),
+            None => submit::send(self, text.trim().to_owned(), now),
         }
     }
 

@@ -214,4 +214,9 @@ fn what_is_not_built_says_so_and_what_is_known_is_told() {
             .wait_for(&format!("/{name} is not built yet"));
     }
     chat.enter("/whoami").wait_for("profile │ default");
+    // Verbs have the short forms of the chat.
+    chat.enter("/skills").wait_for("installed");
+    chat.enter("/insights 7").wait_until("seven days", |_| {
+        chat.scrollback().contains("Last 7 days") || chat.scrollback().contains("7 days")
+    });
 }

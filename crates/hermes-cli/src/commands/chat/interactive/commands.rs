@@ -68,7 +68,8 @@ async fn carry_out(
             kanban::slash(arguments, &host.context).await?,
         )),
         name if slash::find(name).is_ok_and(|command| command.by == By::Verb) => {
-            let said = verbs::run(name, arguments, &host.context, width).await;
+            let words = spelled_out(name, arguments);
+            let said = verbs::run(name, &words, &host.context, width).await;
             // A verb may have changed what the files say.
             host.context = host.context.renewed(None);
             let changed = ["enable", "disable"]
@@ -83,6 +84,15 @@ async fn carry_out(
         other => Err(CommandError::internal(format!(
             "nothing carries out /{other}"
         ))),
+    }
+}
+
+/// The verb's arguments where the chat has a shorter form.
+fn spelled_out(name: &str, arguments: &str) -> String {
+    match (name, arguments) {
+        ("insights", days) if days.parse::<u32>().is_ok() => format!("--days {days}"),
+        ("skills", "") => "list".to_owned(),
+        _ => arguments.to_owned(),
     }
 }
 
