@@ -1,10 +1,12 @@
 //! The sweep that goes with the first use of a container in a process: old
-//! leftovers of this profile and home, and, where the user asked for it, running
+//! leftovers of this profile and home, containers of single processes that were
+//! killed, and, where the user asked for it, running
 //! containers that nobody has used for long. Runs after the reuse probe, never in
 //! anybody's way, and never fails out loud.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::container::Plan;
 use super::drift::free_to_remove;
@@ -13,7 +15,7 @@ use super::host::DockerHost;
 use super::labels;
 use super::lease;
 use super::place::Place;
-use super::reap::{is_candidate, is_overdue, threshold};
+use super::reap::{is_candidate, is_overdue, may_be_abandoned, threshold};
 use super::settings::Persist;
 
 pub(crate) fn start_once(host: &Arc<DockerHost>, plan: &Plan, in_use: ContainerId) {
@@ -47,6 +49,10 @@ pub(crate) async fn sweep(
     let limit = threshold(plan.life.lifetime);
     let mut removed = 0;
     for listed in ours(host, plan).await? {
+        if may_be_abandoned(&listed, &plan.whose.identity, in_use) {
+            removed += usize::from(remove_abandoned(host, plan, &listed, limit).await);
+            continue;
+        }
         if !is_candidate(&listed, &plan.whose.identity, in_use) {
             continue;
         }
@@ -65,6 +71,36 @@ pub(crate) async fn sweep(
         }
     }
     Ok(removed)
+}
+
+/// A container whose one process was killed: nobody holds its lease, and nothing runs in
+/// it but what keeps it alive.
+async fn remove_abandoned(
+    host: &DockerHost,
+    plan: &Plan,
+    container: &Container,
+    limit: Duration,
+) -> bool {
+    let Some(place) = place_of(container, plan) else {
+        return false;
+    };
+    if !is_overdue(container, host.clock().now(), limit) {
+        return false;
+    }
+    let engine = host.engine().as_ref();
+    let Ok(Ok(_alone)) = free_to_remove(engine, &place, container).await else {
+        return false;
+    };
+    match engine.remove(container.id.as_str(), limits::REMOVE).await {
+        Ok(()) => {
+            let _ = std::fs::remove_file(place.lease_of(container));
+            true
+        }
+        Err(error) => {
+            tracing::debug!("abandoned {}: {error}", container.id);
+            false
+        }
+    }
 }
 
 async fn ours(host: &DockerHost, plan: &Plan) -> Result<Vec<Container>, EngineError> {

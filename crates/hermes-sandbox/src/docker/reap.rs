@@ -3,7 +3,8 @@
 //!
 //! Candidates are containers of this profile and this home that have been exited,
 //! or created and never started, for longer than the threshold. A running one is
-//! never touched: a sibling may be in the middle of a command.
+//! never touched, because a sibling may be in the middle of a command; except one
+//! that belonged to a single process, which can tell no more that it is done.
 
 use std::time::Duration;
 
@@ -28,6 +29,16 @@ pub fn is_candidate(container: &Container, identity: &Identity, in_use: &Contain
             .is_none_or(|home| home == identity.home)
 }
 
+/// A running container that was one process's own: worth asking whether that lives.
+pub fn may_be_abandoned(container: &Container, identity: &Identity, in_use: &ContainerId) -> bool {
+    container.state == State::Running
+        && container.id != *in_use
+        && container.label(labels::AGENT) == Some("1")
+        && container.label(labels::PRIVATE) == Some("1")
+        && container.label(labels::PROFILE) == Some(identity.profile.as_str())
+        && container.label(labels::HOME) == Some(identity.home.as_str())
+}
+
 /// Old enough, by when it finished or, never started, by when it was created.
 /// What cannot be dated stays.
 pub fn is_overdue(container: &Container, now: DateTime<Utc>, threshold: Duration) -> bool {
@@ -36,6 +47,8 @@ pub fn is_overdue(container: &Container, now: DateTime<Utc>, threshold: Duration
         // Only ours are known to be leftovers of a creation that failed; the
         // reference's label alone may belong to one that is just being started.
         State::Created => container.created,
+        // Its owner takes the lease right after making it.
+        State::Running if container.label(labels::PRIVATE) == Some("1") => container.created,
         _ => None,
     };
     since.is_some_and(|since| (now - since).to_std().is_ok_and(|age| age > threshold))
@@ -114,6 +127,29 @@ mod tests {
             now,
             limit
         ));
+    }
+
+    #[test]
+    fn only_private_containers_of_this_home_may_be_abandoned() {
+        let other = ContainerId::new("in-use");
+        let now = at("2026-11-15T08:00:00Z");
+        let mut private = leftover(State::Running, "");
+        assert!(!may_be_abandoned(&private, &identity(), &other));
+        private
+            .labels
+            .insert(labels::PRIVATE.to_owned(), "1".to_owned());
+        assert!(!may_be_abandoned(&private, &identity(), &other), "no home");
+        private
+            .labels
+            .insert(labels::HOME.to_owned(), identity().home);
+        assert!(may_be_abandoned(&private, &identity(), &other));
+        assert!(!may_be_abandoned(&private, &identity(), &private.id));
+        assert!(is_overdue(&private, now, Duration::from_secs(600)));
+        assert!(!is_overdue(&private, now, Duration::from_secs(86_400)));
+        private
+            .labels
+            .insert(labels::PROFILE.to_owned(), "x".to_owned());
+        assert!(!may_be_abandoned(&private, &identity(), &other));
     }
 
     #[test]

@@ -290,6 +290,69 @@ async fn docker_without_network_a_container_that_has_one_is_not_used() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn docker_the_container_of_a_killed_process_is_reaped_and_no_other() {
+    let Some(mut setup) = setup(BASH) else { return };
+    setup.plan.life.orphan_reaper = true;
+    setup.plan.life.persist = Persist::WithProcess;
+    let home = format!("hermes-home={}", setup.plan.whose.identity.home);
+    let living = setup.target();
+    says(&living, "true").await;
+    let (living_id, _) = living.container().expect("attached");
+    // Without an owner: as after a kill.
+    let orphan = |name: &str| {
+        CLIENT.run(&[
+            "run",
+            "-d",
+            "--init",
+            "--name",
+            name,
+            "--label",
+            "hermes-agent=1",
+            "--label",
+            "hermes-task-id=default",
+            "--label",
+            "hermes-profile=tester",
+            "--label",
+            "hermes-private=1",
+            "--label",
+            &home,
+            CLIENT.image(BASH),
+            "sleep",
+            "infinity",
+        ])
+    };
+    let tag = &setup.plan.whose.identity.home[..8];
+    let dead = orphan(&format!("hermes-dead-{tag}"));
+    let busy = orphan(&format!("hermes-busy-{tag}"));
+    CLIENT.run(&["exec", "-d", &busy, "sleep", "3500"]);
+    wait_until("something runs in it", || {
+        CLIENT.processes(&busy).iter().any(|p| p.contains("3500"))
+    });
+    let lease = setup
+        .plan
+        .whose
+        .place
+        .private_lease(&format!("hermes-dead-{tag}"));
+    std::fs::write(&lease, "").expect("a lease that nobody holds");
+    let exists = |id: &str| CLIENT.try_run(&["inspect", id]).is_some();
+    for (minutes, gone) in [(0, false), (60, true)] {
+        let clock = Clock::fixed(Utc::now() + chrono::Duration::minutes(minutes));
+        let nowhere = PathBuf::from("/nonexistent");
+        let host = DockerHost::find(&environment(), &nowhere, clock, Arc::new(|_: String| {}));
+        let another = DockerTarget::new(host.expect("engine"), setup.plan.clone());
+        says(&another, "true").await;
+        if gone {
+            wait_until("it is gone", || !exists(&dead) && !lease.exists());
+        }
+        assert_eq!(exists(&dead), !gone);
+        another.cleanup(false).await;
+    }
+    assert!(exists(&busy) && exists(living_id.as_str()));
+    living.cleanup(false).await;
+    CLIENT.discard(&busy);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn docker_leftovers_are_reaped_after_the_probe_and_only_ours() {
     let Some(mut setup) = setup(BASH) else { return };
     setup.plan.life.orphan_reaper = true;
