@@ -2,7 +2,10 @@
 //!
 //! Only builtins, so that a command costs one shell and nothing else: a snapshot
 //! of 8 KB adds about two milliseconds to a bare `bash -c`. Words are escaped
-//! (`\builtin`) because the session's own aliases and functions are in force.
+//! (`\builtin`) because the session's own aliases and functions are in force. The
+//! command's text stands in no group, is followed by what was read together with it,
+//! and then by a simple command: after an unfinished quote in it bash takes the next
+//! `{` for a word.
 //!
 //! `extglob` stays on: functions of start-up files may need it to be parsed and to
 //! run, and text that means something else without it is a syntax error then.
@@ -21,6 +24,8 @@ const SNAPSHOT_END: &str = "# hermes-end";
 
 /// The shell's copy of standard output, out of everybody's way.
 const BASH_REPORT: u32 = 199;
+const BUILTIN: &str = "\\builtin ";
+
 /// POSIX shells know one digit.
 const SH_REPORT: u32 = 9;
 
@@ -50,6 +55,16 @@ pub(super) enum Dialect {
     /// Keeps variables and the working directory; such shells cannot print
     /// functions.
     Sh,
+}
+
+impl Dialect {
+    /// Before a word that no function of the user's shall stand for.
+    fn builtin(self) -> &'static str {
+        match self {
+            Dialect::Bash => BUILTIN,
+            Dialect::Sh => "",
+        }
+    }
 }
 
 /// Where a command starts.
@@ -105,8 +120,8 @@ fn wrap_bash(parts: &Wrapped<'_>) -> String {
     let snapshot = quote(parts.snapshot);
     let next = quote(parts.next_snapshot);
     let (open, close) = (parts.nonce.open_words(), parts.nonce.close_words());
-    let enter = enter(parts.start, "\\builtin cd");
-    let exports = exports(parts.exports);
+    let enter = enter(parts.start, BUILTIN);
+    let exports = exports(parts.exports, BUILTIN);
     let command = quote(parts.command);
     let tidy = tidy(parts);
     let fd = BASH_REPORT;
@@ -115,17 +130,16 @@ fn wrap_bash(parts: &Wrapped<'_>) -> String {
 __hermes_base=
 {{ IFS= \builtin read -r -d '' __hermes_base <{snapshot}; }} 2>/dev/null
 case $__hermes_base in *'{SNAPSHOT_END}
-') ;; *) printf '%s%s?' {open}; printf '%s%s' {close}; exit 0 ;; esac
-shopt -s extglob
-eval "$__hermes_base" >/dev/null 2>&1
+') ;; *) \builtin printf '%s%s?' {open}; \builtin printf '%s%s' {close}; \builtin exit 0 ;; esac
+\builtin shopt -s extglob
+\builtin eval "$__hermes_base" >/dev/null 2>&1
 \builtin shopt -s expand_aliases
 {exports}__hermes_back=${{OLDPWD-}}
-{enter}OLDPWD=$__hermes_back
-{{ \builtin eval {command}
-}} {fd}>&-
-{{ __hermes_code=$?; \builtin set +xvue; \builtin trap - DEBUG ERR RETURN; }} 2>/dev/null
+{enter}\builtin declare OLDPWD="$__hermes_back" 2>/dev/null
+\builtin eval {command} {fd}>&-; {{ __hermes_code=$?; \builtin set +xvue; \builtin trap - DEBUG ERR RETURN; \builtin export -n PWD; \builtin declare OLDPWD="$OLDPWD" || \builtin export -n OLDPWD; }} 2>/dev/null
+\builtin :
 {{ {{ \builtin export -p; \builtin declare -f; \builtin alias -p; \builtin printf '{SNAPSHOT_END}\n'; }} >|{next}
-IFS= \builtin read -r -d '' __hermes_next <{next}; }} 2>/dev/null
+\builtin read -r -d '' <{next}; __hermes_next=$REPLY; }} 2>/dev/null
 case $__hermes_next in "$__hermes_base") __hermes_same== ;; *'{SNAPSHOT_END}
 ') __hermes_same=+ ;; *) __hermes_same=! ;; esac
 {tidy}case $PWD in "$__hermes_start") __hermes_moved=. ;; *) __hermes_moved=/ ;; esac
@@ -139,8 +153,8 @@ fn wrap_sh(parts: &Wrapped<'_>) -> String {
     let snapshot = quote(parts.snapshot);
     let next = quote(parts.next_snapshot);
     let (open, close) = (parts.nonce.open_words(), parts.nonce.close_words());
-    let enter = enter(parts.start, "cd");
-    let exports = exports(parts.exports);
+    let enter = enter(parts.start, "");
+    let exports = exports(parts.exports, "");
     let command = quote(parts.command);
     let tidy = tidy(parts);
     let fd = SH_REPORT;
@@ -168,11 +182,12 @@ fn tidy(parts: &Wrapped<'_>) -> String {
 }
 
 /// Changes to where the command starts and remembers it in `__hermes_start`.
-fn enter(start: &Start, cd: &str) -> String {
+fn enter(start: &Start, builtin: &str) -> String {
+    let cd = format!("{builtin}cd");
     match start {
         Start::Explicit(path) => {
             let word = directory_word(path);
-            format!("{cd} -- {word} || exit 126\n__hermes_start=$PWD\n")
+            format!("{cd} -- {word} || {builtin}exit 126\n__hermes_start=$PWD\n")
         }
         Start::Session(path) => {
             let word = directory_word(path);
@@ -183,16 +198,16 @@ fn enter(start: &Start, cd: &str) -> String {
                  {cd} -- {word} 2>/dev/null || {{ __hermes_up={word}; \
                  while case $__hermes_up in /?*) ;; *) false ;; esac; do __hermes_up=${{__hermes_up%/*}}; \
                  {cd} -- \"${{__hermes_up:-/}}\" 2>/dev/null && break; done; \
-                 printf '[%s cannot be entered any more; running in %s]\\n' {shown} \"$PWD\"; }}\n"
+                 {builtin}printf '[%s cannot be entered any more; running in %s]\\n' {shown} \"$PWD\"; }}\n"
             )
         }
     }
 }
 
-fn exports(variables: &[(String, String)]) -> String {
+fn exports(variables: &[(String, String)], builtin: &str) -> String {
     variables
         .iter()
-        .map(|(name, value)| format!("export {name}={}\n", quote(value)))
+        .map(|(name, value)| format!("{builtin}export {name}={}\n", quote(value)))
         .collect()
 }
 
@@ -221,7 +236,9 @@ pub(super) fn bootstrap(dialect: Dialect, parts: &Bootstrap<'_>) -> String {
             format!("[ -r {file} ] && . {file} </dev/null >/dev/null 2>&1\n")
         })
         .collect();
-    let report = format!("printf '%s%s+/' {open}; pwd -P; printf '%s%s' {close}");
+    let builtin = dialect.builtin();
+    let report =
+        format!("{builtin}printf '%s%s+/' {open}; {builtin}pwd -P; {builtin}printf '%s%s' {close}");
     match dialect {
         Dialect::Bash => format!(
             r#"{sources}{{ \builtin set +euvx; \builtin trap - DEBUG ERR RETURN EXIT; \builtin unalias builtin command mkdir printf cd; }} 2>/dev/null
@@ -267,20 +284,21 @@ pub(super) fn detached(
             format!("[ -s {path} ] && . {path} >/dev/null 2>&1\n")
         }
     };
-    format!(
-        "{state}{}{}eval {}\n",
-        exports(exported),
-        enter(start, "cd"),
-        quote(command)
-    )
+    format!("{state}{}", bare(dialect, command, start, exported))
 }
 
 /// For a target whose snapshots cannot be written: no state, but commands run.
-pub(super) fn bare(command: &str, start: &Start, exported: &[(String, String)]) -> String {
+pub(super) fn bare(
+    dialect: Dialect,
+    command: &str,
+    start: &Start,
+    exported: &[(String, String)],
+) -> String {
+    let builtin = dialect.builtin();
     format!(
-        "{}{}eval {}\n",
-        exports(exported),
-        enter(start, "cd"),
+        "{}{}{builtin}eval {}\n",
+        exports(exported, builtin),
+        enter(start, builtin),
         quote(command)
     )
 }

@@ -140,6 +140,10 @@ struct State {
     passed_on: Vec<(String, String)>,
     /// Seen by scripts, which are started without the session's variables.
     for_scripts: Vec<(String, String)>,
+    /// For the result of the next command.
+    untold: Option<String>,
+    /// The last snapshot could not be written, and that was told.
+    keeps_nothing: bool,
 }
 
 #[derive(Clone)]
@@ -147,6 +151,8 @@ struct Ready {
     dialect: Dialect,
     /// `None`: snapshots cannot be written here, commands run without state.
     base: Option<Arc<Slot>>,
+    /// For commands without state.
+    plain: Shell,
 }
 
 impl State {
@@ -156,6 +162,7 @@ impl State {
         self.ready = Some(Ready {
             dialect: record.dialect,
             base: Some(Slots::adopt(record.snapshot)),
+            plain: Shell::LoginBash,
         });
         self.seen = seen;
     }
@@ -164,7 +171,18 @@ impl State {
 impl ShellSession {
     pub fn new(target: Arc<dyn Target>, options: SessionOptions) -> Self {
         let id = uuid::Uuid::new_v4().simple().to_string();
-        let mut directory = format!("{}/{PREFIX}{}", target.temp_dir(), &id[..12]);
+        // What outlives this process on this machine lies beside its record, not where
+        // nobody will ever look for it again.
+        let beside = options
+            .record
+            .as_deref()
+            .filter(|_| target.host_shell().is_some());
+        let mut directory = match beside
+            .and_then(|path| path.with_extension("state").to_str().map(str::to_owned))
+        {
+            Some(directory) => directory,
+            None => format!("{}/{PREFIX}{}", target.temp_dir(), &id[..12]),
+        };
         let mut state = State {
             cwd: options.cwd.clone(),
             ready: None,
@@ -173,6 +191,8 @@ impl ShellSession {
             seen: options.live.as_deref().and_then(Stamp::of),
             passed_on: Vec::new(),
             for_scripts: Vec::new(),
+            untold: None,
+            keeps_nothing: false,
         };
         if let Some(path) = options.record.as_ref().filter(|_| options.resume) {
             let seen = Stamp::of(path);
@@ -313,8 +333,8 @@ impl ShellSession {
                 (script, shell)
             }
             None => (
-                script::bare(&request.command, &start, &exports),
-                Shell::LoginBash,
+                script::bare(ready.dialect, &request.command, &start, &exports),
+                ready.plain,
             ),
         };
         let mut launch = Launch::new(script, shell);
@@ -348,8 +368,8 @@ impl ShellSession {
                         state.previous.clone_from(&ready.base);
                     }
                     state.ready = Some(Ready {
-                        dialect: ready.dialect,
                         base: Some(next),
+                        ..ready
                     });
                 }
                 // An explicit directory was for this command; so only a command that
@@ -367,7 +387,11 @@ impl ShellSession {
             }
         }
         let mut window = driven.window;
-        if let Some(note) = note(&driven.ending, request.timeout) {
+        let untold = self.untold(driven.report.as_ref().map(|report| report.snapshot));
+        for note in note(&driven.ending, request.timeout)
+            .into_iter()
+            .chain(untold)
+        {
             let lead = if window.is_empty() { "" } else { "\n" };
             window.push(format!("{lead}{note}").as_bytes());
         }
@@ -376,6 +400,22 @@ impl ShellSession {
             output: window.finish(),
             cwd: self.cwd(),
         }))
+    }
+
+    /// What became of the shell's state, once each time it changes for the worse.
+    fn untold(&self, snapshot: Option<Snapshot>) -> Option<String> {
+        let mut state = self.lock();
+        let failed = snapshot == Some(Snapshot::Failed);
+        if failed && !state.keeps_nothing {
+            state.untold = Some(format!(
+                "[The shell's state cannot be written to {}, which may be full: until it can, variables, functions and aliases that a command sets are lost]",
+                self.slots.directory()
+            ));
+        }
+        if snapshot.is_some() {
+            state.keeps_nothing = failed;
+        }
+        state.untold.take()
     }
 
     /// The script of a command that shall outlive its call: in the session's state,
@@ -400,7 +440,7 @@ impl ShellSession {
         Ok(Detached {
             script: script::detached(ready.dialect, command, &start, snapshot, &exports),
             shell: match (&ready.base, ready.dialect) {
-                (None, Dialect::Bash) => Shell::LoginBash,
+                (None, Dialect::Bash) => ready.plain,
                 (Some(_), Dialect::Bash) => Shell::Bash,
                 (_, Dialect::Sh) => Shell::Sh,
             },
@@ -491,9 +531,26 @@ impl ShellSession {
                 output = %driven.window.finish().joined(),
                 "no shell snapshot could be made; commands run without shared state"
             );
+            let slow = matches!(driven.ending, Ending::TimedOut { .. });
+            self.lock().untold = Some(match slow {
+                true => format!(
+                    "[The shell's start-up files took longer than {} s and are left out; variables that a command sets are not kept. `terminal.shell_init_files` and `terminal.auto_source_bashrc` say which are read]",
+                    self.options.bootstrap_timeout.as_secs()
+                ),
+                false => format!(
+                    "[No shell state can be kept in {}, which may be full or not writable: variables and directories that a command sets are lost]",
+                    self.slots.directory()
+                ),
+            });
             return Ok(Ready {
                 dialect,
                 base: None,
+                // What took too long once would again.
+                plain: match (dialect, slow) {
+                    (Dialect::Sh, _) => Shell::Sh,
+                    (Dialect::Bash, true) => Shell::Bash,
+                    (Dialect::Bash, false) => Shell::LoginBash,
+                },
             });
         };
         // What another process may take up belongs to nobody.
@@ -513,6 +570,7 @@ impl ShellSession {
         Ok(Ready {
             dialect,
             base: Some(slot),
+            plain: shell,
         })
     }
 

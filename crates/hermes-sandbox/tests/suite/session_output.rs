@@ -180,6 +180,32 @@ async fn a_descendant_that_never_stops_printing_does_not_hold_the_call() {
 }
 
 #[tokio::test]
+async fn a_text_that_does_not_end_shows_nothing_of_ours_and_keeps_the_state() {
+    let bed = bed();
+    bed.out("export A=kept; mkdir d").await;
+    for command in [
+        "echo \"abc",
+        "echo 'abc",
+        "echo $(ls",
+        "if true; then",
+        "echo a; )",
+        "f() {",
+        "echo `ls",
+        "cat <<EOF\nx",
+        "{",
+        "x=(",
+        "case a in",
+    ] {
+        let (text, _) = bed.run(command).await;
+        assert!(
+            !text.contains("__hermes") && !text.contains("builtin"),
+            "{command}: {text}"
+        );
+        assert_eq!(bed.out("cd d; cd ..; echo $A").await, "kept\n", "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_full_disk_keeps_the_old_state_and_runs_the_command() {
     if !nix::unistd::geteuid().is_root() {
         // Only root can mount the small disk this needs.
@@ -214,7 +240,11 @@ async fn a_full_disk_keeps_the_old_state_and_runs_the_command() {
         disk.path().display()
     );
     let (text, code) = run(&fill).await;
-    assert!(text.ends_with("lost\n") && code == 0, "{text}");
+    let told = text.split_once("lost\n").map(|(_, note)| note.to_owned());
+    assert!(
+        code == 0 && told.is_some_and(|note| note.contains("may be full")),
+        "{text}"
+    );
     assert_eq!(run("echo $A").await, ("kept\n".to_owned(), 0));
     assert_eq!(
         run(&format!("rm {}/fill; export A=new", disk.path().display()))

@@ -271,6 +271,8 @@ async fn other_processes_take_a_named_session_up_and_leave_few_files() {
         .unwrap()
         .count();
     assert!(files <= 2, "{files}");
+    // Beside the record: whoever removes the home removes it.
+    assert!(std::path::Path::new(first.session.state_directory()).starts_with(keep.path()));
 }
 
 #[tokio::test]
@@ -281,4 +283,48 @@ async fn aliases_and_functions_named_like_builtins_do_not_break_the_session() {
     assert_eq!(bed.session.cwd(), format!("{}/e", bed.directory()));
     bed.out("builtin export STILL=1").await;
     assert_eq!(bed.out("echo $STILL").await, "1\n");
+}
+
+#[tokio::test]
+async fn neither_functions_nor_read_only_variables_take_the_session_away() {
+    let bed = bed();
+    bed.out("mkdir e; for f in printf cd trap exit set export eval exec shopt declare read pwd; do builtin eval \"$f() { echo mine; }\"; done").await;
+    assert_eq!(
+        bed.out("builtin cd e; printf x; builtin export A=1").await,
+        "mine\n"
+    );
+    assert_eq!(
+        bed.out("builtin pwd; builtin printf '%s\\n' $A").await,
+        format!("{}/e\n1\n", bed.directory())
+    );
+    let other = super::support::bed();
+    other
+        .out("mkdir e; export B=1; readonly PWD OLDPWD; export PWD OLDPWD; readonly IFS")
+        .await;
+    assert_eq!(
+        other.out("cd e && pwd; echo $B").await,
+        format!("{}/e\n1\n", other.directory())
+    );
+    assert_eq!(
+        other.out("export B=2; pwd").await,
+        format!("{}/e\n", other.directory())
+    );
+    assert_eq!(other.out("readonly IFS; export B=3").await, "");
+    assert_eq!(other.out("echo $B").await, "3\n");
+}
+
+#[tokio::test]
+async fn a_start_up_file_that_never_ends_is_told_and_left_out() {
+    let bed = bed_with(|options| {
+        let file = std::path::Path::new(&options.cwd).join("slow.sh");
+        std::fs::write(&file, "sleep 600").unwrap();
+        options.init_files = vec![file.to_str().unwrap().to_owned()];
+        options.bootstrap_timeout = std::time::Duration::from_secs(1);
+    });
+    let first = bed.out("echo ran").await;
+    assert!(
+        first.starts_with("ran\n") && first.contains("start-up files took longer than 1 s"),
+        "{first}"
+    );
+    assert_eq!(bed.out("echo again").await, "again\n");
 }
