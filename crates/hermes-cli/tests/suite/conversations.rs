@@ -686,6 +686,26 @@ fn a_picture_that_the_model_cannot_see_is_left_out_and_the_rest_is_asked() {
         .map(|request| request.body.to_string().contains("data:image/png"))
         .collect();
     assert_eq!(bodies, [true, false]);
+    // Who knows better says so, and nobody has to find out.
+    stage.server.push(Reply::text("Still not."));
+    let words = [
+        "-c",
+        "model.supports_vision=false",
+        "chat",
+        "-Q",
+        "-q",
+        "and now?",
+        "--image",
+        "p.png",
+    ];
+    assert_eq!(stage.run(&words).stdout, "Still not.\n");
+    let requests = stage.server.requests();
+    assert_eq!(requests.len(), 3);
+    let sent = requests[2].body.to_string();
+    assert!(
+        !sent.contains("data:image/png") && sent.contains("picture left out"),
+        "{sent}"
+    );
 }
 
 #[test]

@@ -1,9 +1,15 @@
 //! `memory`, `skills`, `tools` and `prompt-size`.
 
-use pretty_assertions::assert_eq;
-use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
-use super::support::{Scratch, golden};
+use hermes_testkit::model::{ModelServer, Reply};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::support::{Scratch, golden, ran};
 
 #[test]
 fn skills_are_listed_as_the_reference_lists_them() {
@@ -123,4 +129,137 @@ fn the_size_of_the_prompt_is_told_without_a_model() {
             .ok(["prompt-size"])
             .starts_with("Prompt-size breakdown (platform=cli, model=unset)\n")
     );
+}
+
+const TEA: &str = "---\nname: brew-tea\ndescription: How to brew tea well\ntags: [drinks]\n---\n\n# Tea\n\nBoil water.\nSteep 3 minutes.\n";
+
+/// Notes and skills that a model writes in one turn.
+fn writing() -> Vec<(&'static str, Value)> {
+    let memory = |value| ("memory", value);
+    let skill = |value| ("skill_manage", value);
+    vec![
+        memory(json!({"action": "add", "target": "memory", "content": "User likes Rust"})),
+        memory(
+            json!({"action": "add", "target": "memory", "content": "  second note\nwith two lines  "}),
+        ),
+        memory(json!({"action": "add", "target": "memory", "content": "User likes Rust"})),
+        memory(
+            json!({"action": "replace", "target": "memory", "old_text": "likes", "content": "User loves Rust"}),
+        ),
+        memory(json!({"action": "add", "target": "user", "content": "Ünïcode — ✓"})),
+        memory(json!({"action": "add", "target": "user", "content": "x".repeat(1400)})),
+        skill(
+            json!({"action": "create", "name": "brew-tea", "category": "kitchen", "content": TEA}),
+        ),
+        skill(json!({"action": "create", "name": "brew-tea", "content": TEA})),
+        skill(
+            json!({"action": "patch", "name": "brew-tea", "old_string": "Steep 3 minutes.", "new_string": "Steep 4 minutes."}),
+        ),
+        skill(
+            json!({"action": "write_file", "name": "brew-tea", "file_path": "references/leaves.md", "file_content": "# Leaves\n"}),
+        ),
+        skill(
+            json!({"action": "write_file", "name": "brew-tea", "file_path": "../evil.md", "file_content": "x"}),
+        ),
+        ("skill_view", json!({"name": "brew-tea"})),
+        (
+            "skill_view",
+            json!({"name": "brew-tea", "file_path": "references/leaves.md"}),
+        ),
+        skill(
+            json!({"action": "create", "name": "gone", "content": TEA.replace("brew-tea", "gone")}),
+        ),
+        skill(json!({"action": "delete", "name": "gone"})),
+    ]
+}
+
+/// What a program leaves below `memories` and `skills` after such a turn: mode and
+/// content of every file but locks, times taken out.
+fn left_behind(program: &OsStr) -> BTreeMap<String, (u32, String)> {
+    let (scratch, server) = (Scratch::new(), ModelServer::start());
+    scratch.config_for(
+        &server,
+        "  context_length: 200000\nmemory: {nudge_interval: 0}\nskills: {creation_nudge_interval: 0}\n",
+    );
+    scratch.write(".no-bundled-skills", "");
+    for (tool, arguments) in writing() {
+        server.push(Reply::tool_call(tool, arguments));
+    }
+    server.push(Reply::text("done"));
+    let home = scratch.home();
+    let mut command = Command::new(program);
+    command
+        .args(["-z", "go", "-t", "memory,skills", "--yolo"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", scratch.user_home())
+        .env("HERMES_HOME", &home)
+        .current_dir(scratch.user_home());
+    let ended = ran(command.output().unwrap());
+    assert_eq!(ended.code, 0, "{ended:#?}");
+    let mut found = BTreeMap::new();
+    let mut directories = vec![home.join("memories"), home.join("skills")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
+            let path = entry.path();
+            let name = path.strip_prefix(&home).unwrap().display().to_string();
+            if path.is_dir() {
+                directories.push(path);
+            } else if !name.ends_with(".lock") {
+                let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+                let mut text = std::fs::read_to_string(&path).unwrap();
+                if name.ends_with(".json") {
+                    let mut value: Value = serde_json::from_str(&text).unwrap();
+                    for record in value.as_object_mut().unwrap().values_mut() {
+                        for (key, value) in record.as_object_mut().unwrap() {
+                            if key.ends_with("_at") && value.is_string() {
+                                *value = json!("TIME");
+                            }
+                        }
+                    }
+                    text = serde_json::to_string_pretty(&value).unwrap();
+                }
+                found.insert(name, (mode, text));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn notes_and_skills_are_written_byte_for_byte_as_the_reference_writes_them() {
+    let ours = left_behind(OsStr::new(env!("CARGO_BIN_EXE_hermes")));
+    let usage = json!({"brew-tea": {
+        "archived_at": null, "created_at": "TIME", "created_by": null, "last_patched_at": "TIME",
+        "last_used_at": "TIME", "last_viewed_at": "TIME", "patch_count": 2, "pinned": false,
+        "state": "active", "use_count": 2, "view_count": 2,
+    }});
+    let expected = [
+        (
+            "memories/MEMORY.md",
+            "User loves Rust\n§\nsecond note\nwith two lines".to_owned(),
+        ),
+        ("memories/USER.md", "Ünïcode — ✓".to_owned()),
+        (
+            "skills/.usage.json",
+            serde_json::to_string_pretty(&usage).unwrap(),
+        ),
+        (
+            "skills/kitchen/brew-tea/SKILL.md",
+            TEA.replace("3 minutes", "4 minutes"),
+        ),
+        (
+            "skills/kitchen/brew-tea/references/leaves.md",
+            "# Leaves\n".to_owned(),
+        ),
+    ];
+    let expected: BTreeMap<String, (u32, String)> = expected
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), (0o600, text)))
+        .collect();
+    assert_eq!(ours, expected);
+    // Where Python Hermes is at hand, it is asked too.
+    if let Some(reference) = std::env::var_os("HERMES_REFERENCE") {
+        assert_eq!(left_behind(&reference), expected);
+    }
 }

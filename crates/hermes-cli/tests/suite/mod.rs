@@ -22,6 +22,7 @@ mod logs;
 mod odd_files;
 mod podman;
 mod profile;
+mod proofs;
 mod reference;
 mod sandbox;
 mod sessions;

@@ -15,7 +15,7 @@ pub(super) const KEYS: &[Key] = &[
     unset("model.context_length", Type::Integer, "size of the context window in tokens, when it is not known").live(),
     unset("model.max_tokens", Type::Integer, "longest answer in tokens").live(),
     unset("model.ollama_num_ctx", Type::Integer, "context size asked of an Ollama server").live(),
-    unset("model.supports_vision", Type::Bool, "whether the model accepts pictures"),
+    unset("model.supports_vision", Type::Bool, "false sends words in place of pictures; unset finds out").live(),
     map("providers", "own endpoints by id: api, name, api_key, key_env, default_model, models, transport, context_length, extra_body").live(),
     unset("custom_providers", Type::Any, "older list form of `providers`").live(),
     list("fallback_providers", &[], "routes tried in order when the model fails: maps with provider, model, base_url, key_env").live(),

@@ -89,7 +89,7 @@ impl Manager<'_> {
         Ok(json!({
             "success": true,
             "message": format!("Skill '{}' rewritten.", skill.name),
-            "path": skill.file().display().to_string(),
+            "path": skill.directory.display().to_string(),
         }))
     }
 
@@ -366,7 +366,8 @@ fn has_skill(root: &Path, name: &str) -> bool {
 }
 
 fn write(path: &Path, content: &str) -> Result<(), SkillError> {
-    write_atomic(path, content.as_bytes(), FileMode::Keep).map_err(io(path))
+    // New files are for their owner only, as Python Hermes makes them.
+    write_atomic(path, content.as_bytes(), FileMode::KeepOrPrivate).map_err(io(path))
 }
 
 fn io(path: &Path) -> impl FnOnce(std::io::Error) -> SkillError {

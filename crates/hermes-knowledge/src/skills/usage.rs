@@ -92,7 +92,7 @@ impl UsageRecords {
             .collect();
         let written = serde_json::to_vec_pretty(&sorted)
             .map_err(std::io::Error::from)
-            .and_then(|bytes| write_atomic(&self.file, &bytes, FileMode::Keep));
+            .and_then(|bytes| write_atomic(&self.file, &bytes, FileMode::KeepOrPrivate));
         if let Err(error) = written {
             tracing::debug!(file = %self.file.display(), %error, "skill usage not recorded");
         }

@@ -260,6 +260,9 @@ impl Library {
             "name": skill.name,
             "file": file_path,
             "path": path.display().to_string(),
+            "file_type": path
+                .extension()
+                .map(|kind| format!(".{}", kind.to_string_lossy())),
         });
         let content = if meta.len() > MAX_SUPPORT_FILE {
             Err("too large to show")

@@ -3,6 +3,7 @@ use std::path::Path;
 use std::thread;
 
 use hermes_knowledge::memory::{MemoryError, MemoryLimits, MemoryStore, Outcome, Target};
+use hermes_testkit::process::{child_test, run_together};
 use pretty_assertions::assert_eq;
 
 fn store(directory: &Path) -> MemoryStore {
@@ -140,4 +141,45 @@ fn writers_at_the_same_time_lose_nothing() {
         }
     });
     assert_eq!(store.entries(Target::Memory).unwrap().len(), 100);
+}
+
+/// A process of its own; does nothing when run as a test.
+#[test]
+fn adding_process() {
+    let Ok(directory) = std::env::var("MEMORY_TEST_HOME") else {
+        return;
+    };
+    let label = std::env::var("MEMORY_TEST_LABEL").unwrap();
+    let store = store(Path::new(&directory));
+    for number in 0..50 {
+        store
+            .add(Target::Memory, &format!("{label} {number}"))
+            .unwrap();
+    }
+}
+
+#[test]
+fn two_processes_that_add_fifty_entries_each_lose_none() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().to_str().unwrap();
+    let children = ["x", "y"].map(|label| {
+        child_test(
+            "suite::memory::adding_process",
+            &[
+                ("MEMORY_TEST_HOME", directory),
+                ("MEMORY_TEST_LABEL", label),
+            ],
+        )
+    });
+    for finished in run_together(children) {
+        assert!(finished.status.success(), "{finished:#?}");
+    }
+    let entries = store(scratch.path()).entries(Target::Memory).unwrap();
+    for label in ["x", "y"] {
+        for number in 0..50 {
+            let entry = format!("{label} {number}");
+            assert!(entries.contains(&entry), "{entry} is lost");
+        }
+    }
+    assert_eq!(entries.len(), 100);
 }

@@ -284,6 +284,12 @@ impl<'a> Draft<'a> {
         };
         let mut form = form(self.provider, mode, &url, &model, self.sources.config);
         self.add_limits(&mut form);
+        let sees = |tree: &Value| tree.get("supports_vision").and_then(Value::as_bool);
+        let said = entry
+            .as_ref()
+            .and_then(|entry| sees(&entry.model_settings(&model)))
+            .or_else(|| sees(&self.section));
+        form.mend.no_images = said == Some(false);
         if let Some(entry) = &entry {
             form.extra_body.extend(entry.extra_body());
         }

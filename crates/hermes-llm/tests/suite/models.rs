@@ -12,9 +12,10 @@ use hermes_llm::{
     local_places,
 };
 use hermes_testkit::TestHome;
-use hermes_testkit::model::{Dialect, ModelServer, Reply};
+use hermes_testkit::model::{Dialect, Gate, ModelServer, Reply};
 use pretty_assertions::assert_eq;
 use serde_json::json;
+use std::time::Duration;
 
 use super::support::{ask, hello, text};
 
@@ -477,4 +478,50 @@ async fn lm_studio_loads_a_model_with_enough_room_and_is_told_efforts_it_knows()
         .unwrap();
     assert_eq!(opened.model.context_window(), 100_000);
     assert_eq!(server.all_requests().len(), asked + 1);
+}
+
+#[tokio::test]
+async fn a_hosted_provider_that_does_not_answer_holds_nobody_up() {
+    let (home, server, gate) = (TestHome::new(), ModelServer::start(), Gate::new());
+    server.route(
+        "/v1/models",
+        Reply::json(200, &json!({"data": []})).held_by(&gate),
+    );
+    let mut environment = home.environment();
+    environment.set("OPENROUTER_API_KEY", "k");
+    environment.set("OPENROUTER_BASE_URL", server.url());
+    let models = models_in(&home.home(), &environment);
+    let selection = Selection::of(Some("openrouter"), Some("acme/new"));
+    let opening = models.open(&selection);
+    // Two seconds of patience; a loaded machine may take longer to notice.
+    let opened = tokio::time::timeout(Duration::from_secs(10), opening).await;
+    assert_eq!(opened.unwrap().unwrap().model.context_window(), 256_000);
+    gate.release();
+}
+
+#[tokio::test]
+async fn upstream_17929_a_single_key_that_is_used_up_does_not_hide_the_fallback() {
+    let (home, first, second) = (TestHome::new(), ModelServer::start(), ModelServer::start());
+    home.config(&format!(
+        "model: {{default: deepseek-chat, provider: deepseek, base_url: '{}'}}\nfallback_providers:\n  - {{provider: custom, model: other, base_url: '{}'}}\n",
+        first.url(),
+        second.url()
+    ));
+    let spec = PoolSpec {
+        name: "deepseek".to_owned(),
+        strategy: Strategy::FillFirst,
+        seeds: Vec::new(),
+        base_url: String::new(),
+    };
+    let file = AuthFile::of(&home.home());
+    add_key(&file, &Clock::System, &spec, &Secret::new("only"), None).unwrap();
+    first.fallback(|_| Reply::error(402, "insufficient credits"));
+    for _ in 0..2 {
+        second.push(Reply::text("from second"));
+        // Another process each time: what is known is in the file.
+        let opened = models(&home).open(&Selection::default()).await.unwrap();
+        assert_eq!(text(&*opened.model).await.unwrap(), "from second");
+    }
+    let stored = home.read("auth.json");
+    assert!(stored.contains("\"exhausted\""), "{stored}");
 }

@@ -569,3 +569,35 @@ fallback_model:
         [("openrouter", "a"), ("custom", "b"), ("anthropic", "c")]
     );
 }
+
+#[test]
+fn a_model_that_cannot_see_is_sent_no_pictures() {
+    for (yaml, leaves_out) in [
+        (
+            "model: {default: m, provider: custom, base_url: 'http://127.0.0.1:1/v1', supports_vision: false}",
+            true,
+        ),
+        (
+            "model: {default: m, provider: custom, base_url: 'http://127.0.0.1:1/v1', supports_vision: true}",
+            false,
+        ),
+        (
+            "model: {default: m, provider: custom, base_url: 'http://127.0.0.1:1/v1'}",
+            false,
+        ),
+        (
+            "model: {default: m, provider: box}\nproviders: {box: {api: 'http://127.0.0.1:1/v1', models: {m: {supports_vision: false}}}}",
+            true,
+        ),
+        (
+            "model: {default: m, provider: box}\nproviders: {box: {api: 'http://127.0.0.1:1/v1', models: {other: {supports_vision: false}}}}",
+            false,
+        ),
+    ] {
+        assert_eq!(
+            endpoint(yaml, &[]).form.mend.no_images,
+            leaves_out,
+            "{yaml}"
+        );
+    }
+}

@@ -149,6 +149,15 @@ impl SkillShelf {
         Ok(value)
     }
 
+    /// A file that belongs to a skill; reading it is using the skill.
+    fn view_file(&self, name: &str, path: &str) -> Result<Value, SkillError> {
+        let value = self.inner.library.view_file(name, path)?;
+        if let Some(name) = value["name"].as_str() {
+            self.inner.usage.bump(name, &[Bump::View, Bump::Use]);
+        }
+        Ok(value)
+    }
+
     fn list(&self, category: Option<&str>) -> Value {
         let mut skills = self.inner.library.offered();
         skills.sort_by(|a, b| (a.group(), &a.name).cmp(&(b.group(), &b.name)));
@@ -165,7 +174,15 @@ impl SkillShelf {
                 })
             })
             .collect();
-        json!({"success": true, "count": skills.len(), "skills": skills})
+        let mut categories: Vec<&Value> = skills
+            .iter()
+            .map(|skill| &skill["category"])
+            .filter(|category| category.is_string())
+            .collect();
+        categories.dedup();
+        json!({
+            "success": true, "count": skills.len(), "categories": categories, "skills": skills,
+        })
     }
 
     fn manage(&self, arguments: &Value) -> Result<Value, String> {
@@ -308,7 +325,7 @@ impl Tool for SkillViewTool {
                     blocking(&self.0, move |shelf| {
                         let name = required(&arguments, "name")?;
                         let path = text(&arguments, "file_path").unwrap_or_default();
-                        let view = shelf.library().view_file(name, path);
+                        let view = shelf.view_file(name, path);
                         view.map_err(|error| error.to_string())
                     })
                     .await
