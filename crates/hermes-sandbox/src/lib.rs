@@ -33,7 +33,8 @@ pub mod ssh;
 pub mod target;
 
 pub use files::{
-    Entry, FileError, FileKind, Files, Glance, MAX_READ, NewFileMode, ShellFiles, Stat,
+    Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_READ, NewFileMode,
+    ShellFiles, Stat,
 };
 pub use path::{HostPath, Mount, MountMap, SandboxPath};
 pub use run::{ScriptError, ScriptOutcome, run_script};

@@ -54,24 +54,24 @@ pub trait Files: Send + Sync {
         Box::pin(async move { Ok((self.resolve(path).await?, self.stat(path).await?)) })
     }
 
-    /// [`Self::look`] and, where it is a regular file of at most `limit` bytes that can
-    /// be read, the contents: in one go for the same reason.
+    /// [`Self::look`] and, of a regular file of at most [`MAX_READ`] bytes that can be
+    /// read, what a page of these lines needs: in one go for the same reason.
     fn look_into<'a>(
         &'a self,
         path: &'a SandboxPath,
-        limit: u64,
+        _page: LineRange,
     ) -> BoxFuture<'a, Result<Glance, FileError>> {
         Box::pin(async move {
             let (real, stat) = self.look(path).await?;
-            let small = |stat: &Stat| stat.kind == FileKind::File && stat.size <= limit;
-            let contents = match stat.as_ref().is_some_and(small) {
-                true => self.read(path, 0, limit).await.ok(),
+            let fits = |stat: &Stat| stat.kind == FileKind::File && stat.size <= MAX_READ;
+            let contents = match stat.as_ref().is_some_and(fits) {
+                true => self.read(path, 0, MAX_READ).await.ok(),
                 false => None,
             };
             Ok(Glance {
                 real,
                 stat,
-                contents,
+                contents: contents.map(Contents::Whole),
             })
         })
     }
@@ -117,7 +117,29 @@ pub struct Glance {
     pub real: SandboxPath,
     pub stat: Option<Stat>,
     /// `None`: not read, for whatever reason; reading it tells.
-    pub contents: Option<Vec<u8>>,
+    pub contents: Option<Contents>,
+}
+
+/// Lines of a text, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineRange {
+    pub first: usize,
+    pub count: usize,
+}
+
+/// As much of a file as a page of it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    Whole(Vec<u8>),
+    /// Of a large file only what is asked for has to travel.
+    Page {
+        lines: Vec<u8>,
+        /// In the whole file.
+        total_lines: usize,
+        has_nul: bool,
+        /// Its first bytes: they tell what kind of file it is.
+        beginning: Vec<u8>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::{Entry, FileError, FileKind, Files, Glance, MAX_READ, NewFileMode, Stat};
+use super::{
+    Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_READ, NewFileMode, Stat,
+};
 use crate::path::SandboxPath;
 use crate::run::run_script;
 use crate::session::quote;
@@ -60,14 +62,50 @@ e=${e%?x}
 [ "$e" = / ] && [ -n "$rest" ] && e=
 "#;
 
-/// Copies so many bytes in large blocks: `head -c` of some systems writes 4 KiB at a
-/// time, and every piece wakes each process between here and the engine.
-fn first(bytes: u64) -> String {
-    const BLOCK: u64 = 64 << 10;
-    match (bytes / BLOCK, bytes % BLOCK) {
-        (0, rest) => format!("head -c {rest}"),
-        (blocks, 0) => format!("dd bs={BLOCK} count={blocks}"),
-        (blocks, rest) => format!("{{ dd bs={BLOCK} count={blocks}; head -c {rest}; }}"),
+/// Up to here a file travels whole: looking for the lines inside takes longer.
+const WHOLE: u64 = 128 << 10;
+
+/// Enough to tell text from other things.
+const BEGINNING: usize = 1024;
+
+/// Prints `+` and the bytes, or `=`, the number of lines and of NULs, the beginning and
+/// the page. A large file is opened once, so that all of it is said of the same file.
+fn contents_script(page: LineRange) -> String {
+    let LineRange { first: from, count } = page;
+    let to = from.saturating_add(count.max(1) - 1);
+    // The size is the second word of the facts.
+    format!(
+        r#"set -- $s
+[ -f "$asked" ] && [ -r "$asked" ] && [ "$2" -le {MAX_READ} ] && {{
+  if [ "$2" -le {WHOLE} ]; then printf +; head -c {MAX_READ} <"$asked"
+  elif exec 5<"$asked"; then
+    f=/proc/self/fd/5; [ -r $f ] || f=$asked
+    n=$(tr -cd '\n' <"$f" | wc -c)
+    [ -z "$(tail -c 1 <"$f")" ] || n=$((n + 1))
+    printf '=%s %s\n' $n $(tr -cd '\000' <"$f" | wc -c)
+    dd bs={BEGINNING} count=1 conv=sync <"$f"
+    sed -n '{from},{to}p;{to}q' <"$f"
+  fi
+}} 2>/dev/null
+"#
+    )
+}
+
+fn contents_of(said: &[u8]) -> Option<Contents> {
+    match said.split_first()? {
+        (b'+', whole) => Some(Contents::Whole(whole.to_vec())),
+        (b'=', rest) => {
+            let (counts, rest) = split_at_byte(rest, b'\n');
+            let (total_lines, nuls) = std::str::from_utf8(counts).ok()?.split_once(' ')?;
+            let (beginning, lines) = rest.split_at_checked(BEGINNING)?;
+            Some(Contents::Page {
+                lines: lines.to_vec(),
+                total_lines: total_lines.parse().ok()?,
+                has_nul: nuls != "0",
+                beginning: beginning.to_vec(),
+            })
+        }
+        _ => None,
     }
 }
 
@@ -128,8 +166,7 @@ impl ShellFiles {
         })
     }
 
-    /// Facts, the path without links and, where `reading` prints them after a `+`, the
-    /// contents.
+    /// Facts, the path without links and, where `reading` prints them, the contents.
     async fn glance(
         &self,
         path: &SandboxPath,
@@ -149,7 +186,7 @@ impl ShellFiles {
                 b"missing" => None,
                 line => Some(stat_of(line)?),
             },
-            contents: contents.strip_prefix(b"+").map(<[u8]>::to_vec),
+            contents: contents_of(contents),
         })
     }
 }
@@ -185,7 +222,7 @@ impl Files for ShellFiles {
         let limit = limit.min(MAX_READ);
         // A file that is read from its beginning needs no `tail`.
         let reading = if offset == 0 {
-            format!("{} <\"$p\"", first(limit))
+            format!("head -c {limit} <\"$p\"")
         } else {
             format!("tail -c +{} <\"$p\" | head -c {limit}", offset + 1)
         };
@@ -294,15 +331,9 @@ done
     fn look_into<'a>(
         &'a self,
         path: &'a SandboxPath,
-        limit: u64,
+        page: LineRange,
     ) -> BoxFuture<'a, Result<Glance, FileError>> {
-        let limit = limit.min(MAX_READ);
-        // The size is the second word of the facts.
-        let reading = format!(
-            "set -- $s\n[ -f \"$asked\" ] && [ -r \"$asked\" ] && [ \"$2\" -le {limit} ] && {{ printf +; {} <\"$asked\"; }} 2>/dev/null\n",
-            first(limit)
-        );
-        Box::pin(async move { self.glance(path, &reading, limit).await })
+        Box::pin(async move { self.glance(path, &contents_script(page), MAX_READ).await })
     }
 
     fn create_directories<'a>(

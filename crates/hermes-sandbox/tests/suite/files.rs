@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hermes_sandbox::local::{LocalFiles, LocalTarget};
-use hermes_sandbox::{Entry, FileKind, Files, NewFileMode, SandboxPath, ShellFiles};
+use hermes_sandbox::{
+    Contents, Entry, FileKind, Files, LineRange, NewFileMode, SandboxPath, ShellFiles,
+};
 use pretty_assertions::assert_eq;
 
 use super::support::path as search_path;
@@ -118,36 +120,69 @@ async fn facts_agree_with_the_file_system() {
 }
 
 #[tokio::test]
-async fn one_look_brings_the_contents_of_a_small_regular_file_and_of_nothing_else() {
+async fn one_look_brings_what_a_page_of_a_regular_file_needs_and_of_nothing_else() {
     for_both(async |files, root| {
-        // More than one block, and no whole number of them.
-        let bytes: Vec<u8> = (0..=255).cycle().take(200_001).collect();
+        let bytes: Vec<u8> = (0..=255).cycle().take(100_001).collect();
         let file = root.join("line\nbreak");
         std::fs::write(&file, &bytes).unwrap();
         symlink("line\nbreak", root.join("link")).unwrap();
         std::fs::write(root.join("empty"), "").unwrap();
         nix::unistd::mkfifo(&root.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let look = async |name: &str, limit| {
-            let glance = files.look_into(&inside(&root.join(name)), limit).await;
+        let page = LineRange { first: 1, count: 1 };
+        let look = async |name: &str| {
+            let glance = files.look_into(&inside(&root.join(name)), page).await;
             glance.unwrap()
         };
 
-        let whole = look("link", 200_001).await;
+        let whole = look("link").await;
         assert_eq!(whole.real, inside(&file));
-        assert_eq!(whole.stat.map(|stat| stat.size), Some(200_001));
-        assert_eq!(whole.contents, Some(bytes));
+        assert_eq!(whole.stat.map(|stat| stat.size), Some(100_001));
+        assert_eq!(whole.contents, Some(Contents::Whole(bytes)));
 
-        let large = look("link", 200_000).await;
-        assert_eq!(large.stat.map(|stat| stat.size), Some(200_001));
-        assert_eq!(large.contents, None);
-
-        assert_eq!(look("empty", 10).await.contents, Some(vec![]));
-        assert_eq!(look("pipe", 10).await.contents, None);
-        assert_eq!(look("", 10).await.contents, None);
-        let missing = look("nothing", 10).await;
+        assert_eq!(look("empty").await.contents, Some(Contents::Whole(vec![])));
+        assert_eq!(look("pipe").await.contents, None);
+        assert_eq!(look("").await.contents, None);
+        let missing = look("nothing").await;
         assert_eq!((missing.stat, missing.contents), (None, None));
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_page_of_a_large_file_is_cut_where_the_file_is() {
+    let target = LocalTarget::new("/tmp", vec![("PATH".to_owned(), search_path())]);
+    let files = ShellFiles::new(Arc::new(target));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().canonicalize().unwrap().join("large");
+    let text: String = (1..=50_000).map(|n| format!("line {n}\r\n")).collect();
+    let look = async |text: &str, first, count| {
+        std::fs::write(&path, text).unwrap();
+        let path = inside(&path);
+        let glance = files.look_into(&path, LineRange { first, count }).await;
+        match glance.unwrap().contents.unwrap() {
+            Contents::Page {
+                lines,
+                total_lines,
+                has_nul,
+                beginning,
+            } => {
+                assert_eq!(beginning, text.as_bytes()[..1024]);
+                (String::from_utf8(lines).unwrap(), total_lines, has_nul)
+            }
+            Contents::Whole(_) => panic!("a large file travelled whole"),
+        }
+    };
+    let page = look(&text, 40_000, 2).await;
+    let expected = "line 40000\r\nline 40001\r\n".to_owned();
+    assert_eq!(page, (expected, 50_000, false));
+    let unended = format!("{text}the end");
+    assert_eq!(
+        look(&unended, 50_001, 500).await,
+        ("the end".to_owned(), 50_001, false)
+    );
+    assert_eq!(look(&text, 60_000, 1).await, (String::new(), 50_000, false));
+    let with_nul = format!("{text}\0");
+    assert!(look(&with_nul, 1, 1).await.2);
 }
 
 #[tokio::test]

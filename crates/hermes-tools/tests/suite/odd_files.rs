@@ -101,6 +101,52 @@ impl Bed {
 }
 
 #[tokio::test]
+async fn pages_of_large_files_agree_however_they_are_reached() {
+    let text: String = (1..=20_000)
+        .map(|n| format!("{n:06} Zeile {n} ü\r\n"))
+        .collect();
+    let mut answers = Vec::new();
+    for bed in Bed::both() {
+        fs::write(bed.at("log"), format!("\u{feff}{text}ohne Ende")).unwrap();
+        fs::write(bed.at("nul"), format!("{text}\0")).unwrap();
+        fs::write(bed.at("control"), "\u{1}\u{2}a".repeat(90_000)).unwrap();
+        let mut said = Vec::new();
+        for (name, offset, limit) in [
+            ("log", 1, 2),
+            ("log", 19_999, 50),
+            ("log", 20_001, 1),
+            ("log", 30_000, 5),
+            ("log", 7, 2_000),
+            ("nul", 1, 1),
+            ("control", 1, 1),
+        ] {
+            let arguments = json!({"path": name, "offset": offset, "limit": limit});
+            let mut answer = bed.call("read_file", arguments).await.to_string();
+            answer = answer.replace(bed.at("").to_str().unwrap(), "");
+            said.push(answer);
+        }
+        answers.push(said);
+    }
+    assert!(answers[0][0].contains(r#""content":"1|000001 Zeile 1 ü\n2|000002 Zeile 2 ü""#));
+    assert!(answers[0][0].contains(r#""total_lines":20001"#));
+    assert!(answers[0][5].contains("Binary file"));
+    assert!(answers[0][6].contains("Binary file"));
+    assert_eq!(answers[0], answers[1]);
+}
+
+/// Such files say that they are empty, and give a page at a time.
+#[tokio::test]
+async fn files_of_the_kernel_are_read_to_their_end() {
+    for bed in Bed::both() {
+        let here = fs::read_to_string("/proc/filesystems").unwrap();
+        let answer = bed
+            .call("read_file", json!({"path": "/proc/filesystems"}))
+            .await;
+        assert_eq!(answer["total_lines"], here.lines().count(), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn what_has_no_end_or_no_reader_is_not_opened() {
     for bed in Bed::both() {
         nix::unistd::mkfifo(&bed.at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hermes_sandbox::{FileError, FileKind, Files, Glance, SandboxPath, Stat};
+use hermes_sandbox::{Contents, FileError, FileKind, Files, Glance, LineRange, SandboxPath, Stat};
 use hermes_types::SessionId;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -98,17 +98,17 @@ impl FileDesk {
         context: &ToolContext,
         text: &str,
     ) -> Result<Located, String> {
-        Ok(self.locate_and_read(context, text, 0).await?.0)
+        Ok(self.locate_and_read(context, text, None).await?.0)
     }
 
-    /// With the contents of a regular file of at most `limit` bytes: asking a sandbox
-    /// costs more than the bytes of an ordinary file.
+    /// With what a page of a regular file needs: asking a sandbox once more would cost
+    /// more than the page.
     pub(super) async fn locate_and_read(
         &self,
         context: &ToolContext,
         text: &str,
-        limit: u64,
-    ) -> Result<(Located, Option<Vec<u8>>), String> {
+        page: Option<LineRange>,
+    ) -> Result<(Located, Option<Contents>), String> {
         if text.trim().is_empty() {
             return Err("path is empty".to_owned());
         }
@@ -126,13 +126,13 @@ impl FileDesk {
                 .join(rest.trim_start_matches('/')),
             _ => cwd.join(text),
         };
-        let glance = match limit {
-            0 => files.look(&path).await.map(|(real, stat)| Glance {
+        let glance = match page {
+            None => files.look(&path).await.map(|(real, stat)| Glance {
                 real,
                 stat,
                 contents: None,
             }),
-            limit => files.look_into(&path, limit).await,
+            Some(page) => files.look_into(&path, page).await,
         };
         let glance = glance.map_err(|error| plain(&error))?;
         let outside = !text.starts_with(['/', '~']) && path.below(&cwd).is_none();

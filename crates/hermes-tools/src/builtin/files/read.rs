@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::{FileKind, MAX_READ};
+use hermes_sandbox::{Contents, FileKind, LineRange, MAX_READ};
 use hermes_types::{ToolOutput, ToolSpec, head_edge};
 use serde_json::{Map, Value, json};
 
@@ -31,9 +31,6 @@ const MOST_SHOWN: u32 = 3;
 /// Files above this size are better read in small pieces.
 const LARGE: u64 = 512_000;
 
-/// Up to this size the contents come with the first look at the file.
-const AT_ONCE: u64 = 4 << 20;
-
 pub struct ReadFileTool {
     desk: Arc<FileDesk>,
 }
@@ -45,11 +42,17 @@ impl ReadFileTool {
 
     async fn read(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let path = required(arguments, "path").map_err(error)?;
+        let most = self.desk.limits.max_lines.max(1) as u64;
+        let offset = number(arguments, "offset", 1, 1, u64::MAX) as usize;
+        let limit = number(arguments, "limit", 500, 1, most) as usize;
+        let page = LineRange {
+            first: offset,
+            count: limit,
+        };
         let text_like = !BINARY.contains(&extension(path).as_str());
-        let at_once = if text_like { AT_ONCE } else { 0 };
         let (located, contents) = self
             .desk
-            .locate_and_read(context, path, at_once)
+            .locate_and_read(context, path, text_like.then_some(page))
             .await
             .map_err(error)?;
         // By the name that was given, too: where `/dev/stdin` leads is anybody's guess.
@@ -72,9 +75,6 @@ impl ReadFileTool {
                 "is_binary": true, "is_image": picture, "file_size": stat.size,
             }));
         }
-        let most = self.desk.limits.max_lines.max(1) as u64;
-        let offset = number(arguments, "offset", 1, 1, u64::MAX) as usize;
-        let limit = number(arguments, "limit", 500, 1, most) as usize;
         let for_model = context.reader == Reader::Model;
         if for_model && let Some(answer) = self.repeated(&located, (offset, limit), context.round) {
             return answer;
@@ -86,15 +86,14 @@ impl ReadFileTool {
                 "file_size": stat.size,
             }));
         }
-        let bytes = match contents {
-            Some(bytes) => bytes,
-            None => located
-                .files
-                .read(&located.path, 0, MAX_READ)
-                .await
-                .map_err(|e| error(plain(&e)))?,
+        let contents = match contents {
+            Some(contents) => contents,
+            None => {
+                let whole = located.files.read(&located.path, 0, MAX_READ).await;
+                Contents::Whole(whole.map_err(|e| error(plain(&e)))?)
+            }
         };
-        let mut page = self.page(&located, &bytes, offset, limit)?;
+        let mut page = self.page(&located, &contents, page)?;
         if !for_model {
             return Ok(Value::Object(page));
         }
@@ -167,24 +166,36 @@ impl ReadFileTool {
     fn page(
         &self,
         located: &Located,
-        bytes: &[u8],
-        offset: usize,
-        limit: usize,
+        contents: &Contents,
+        page: LineRange,
     ) -> Result<Map<String, Value>, Value> {
-        if is_binary(bytes) {
+        let size = match contents {
+            Contents::Whole(bytes) => bytes.len() as u64,
+            Contents::Page { .. } => located.stat.as_ref().map_or(0, |stat| stat.size),
+        };
+        if is_binary(contents) {
             return Err(json!({
-                "error": format!("Binary file: {} ({} bytes) cannot be shown as text", located.path, bytes.len()),
-                "is_binary": true, "is_image": false, "file_size": bytes.len(),
+                "error": format!("Binary file: {} ({size} bytes) cannot be shown as text", located.path),
+                "is_binary": true, "is_image": false, "file_size": size,
             }));
         }
+        let (Contents::Whole(bytes) | Contents::Page { lines: bytes, .. }) = contents;
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let lines: Vec<&str> = text.lines().collect();
-        let total = lines.len();
-        let end = (offset - 1).saturating_add(limit).min(total);
-        let start = (offset - 1).min(end);
+        let total = match contents {
+            Contents::Whole(_) => lines.len(),
+            Contents::Page { total_lines, .. } => *total_lines,
+        };
+        let end = (page.first - 1).saturating_add(page.count).min(total);
+        let start = (page.first - 1).min(end);
+        let lines = match contents {
+            Contents::Whole(_) => &lines[start..end],
+            // Fewer when it shrank meanwhile.
+            Contents::Page { .. } => &lines[..lines.len().min(end - start)],
+        };
         let mut content = String::new();
-        for (index, line) in lines[start..end].iter().enumerate() {
+        for (index, line) in lines.iter().enumerate() {
             if index > 0 {
                 content.push('\n');
             }
@@ -193,14 +204,14 @@ impl ReadFileTool {
         if content.chars().count() > self.desk.limits.max_read_chars {
             return Err(json!({
                 "error": format!("that part has more than {} characters; ask for fewer lines with limit", self.desk.limits.max_read_chars),
-                "total_lines": total, "file_size": bytes.len(),
+                "total_lines": total, "file_size": size,
             }));
         }
         let truncated = end < total;
         let mut result = Map::new();
         result.insert("content".into(), json!(content));
         result.insert("total_lines".into(), json!(total));
-        result.insert("file_size".into(), json!(bytes.len()));
+        result.insert("file_size".into(), json!(size));
         result.insert("truncated".into(), json!(truncated));
         result.insert("is_binary".into(), json!(false));
         result.insert("is_image".into(), json!(false));
@@ -262,11 +273,17 @@ fn extension(path: &str) -> String {
 }
 
 /// A NUL byte, or mostly control characters at the beginning.
-fn is_binary(bytes: &[u8]) -> bool {
-    if bytes.contains(&0) {
+fn is_binary(contents: &Contents) -> bool {
+    let (has_nul, beginning) = match contents {
+        Contents::Whole(bytes) => (bytes.contains(&0), bytes),
+        Contents::Page {
+            has_nul, beginning, ..
+        } => (*has_nul, beginning),
+    };
+    if has_nul {
         return true;
     }
-    let head = &bytes[..bytes.len().min(1000)];
+    let head = &beginning[..beginning.len().min(1000)];
     let control =
         |byte: &&u8| **byte < 32 && !matches!(**byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b);
     head.iter().filter(control).count() * 10 > head.len() * 3
