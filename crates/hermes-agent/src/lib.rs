@@ -27,6 +27,7 @@ mod snapshot;
 pub mod spend;
 mod title;
 mod turn;
+mod view;
 
 pub use agent::Agent;
 pub use compress::CompressWish;

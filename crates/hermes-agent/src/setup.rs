@@ -59,6 +59,8 @@ pub struct Setup {
     pub summarizer: Option<Arc<dyn Model>>,
     /// Names new sessions; they stay nameless when absent.
     pub titler: Option<Arc<dyn Model>>,
+    /// Describes pictures in words; they are sent as they are when absent.
+    pub viewer: Option<Arc<dyn Model>>,
     pub tools: Registry,
     /// `None` keeps the conversation in memory only.
     pub state: Option<StateHandle>,

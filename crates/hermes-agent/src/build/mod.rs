@@ -89,6 +89,8 @@ pub struct Parts {
     pub summarizer: Option<Arc<dyn Model>>,
     /// Names new sessions, where people will look for them by name.
     pub titler: Option<Arc<dyn Model>>,
+    /// Describes pictures for a model that is to read words only.
+    pub viewer: Option<Arc<dyn Model>>,
     /// The model of subagents, when it is another one.
     pub delegate_model: Option<Arc<dyn Model>>,
     pub state: StateHandle,
@@ -194,6 +196,7 @@ pub fn build(place: &Place, wishes: &Wishes, parts: Parts) -> Result<Built, Buil
         model: parts.model,
         summarizer: parts.summarizer,
         titler: parts.titler,
+        viewer: parts.viewer,
         tools: registry,
         spend: spend(&settings.spend, home, &parts.state, clock)?,
         state: Some(parts.state),

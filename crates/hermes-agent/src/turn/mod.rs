@@ -133,6 +133,7 @@ impl Agent {
     async fn run_turn(&mut self, input: Content, turn: &mut Running) -> Result<End, Broken> {
         self.setup.model.begin_turn();
         self.start(input).await?;
+        self.describe_pictures(turn).await?;
         self.compress_before_turn(turn).await?;
         loop {
             if self.control.interrupted().is_some() {

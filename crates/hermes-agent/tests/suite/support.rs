@@ -338,6 +338,7 @@ impl Stage {
             model: self.script.clone(),
             summarizer: None,
             titler: None,
+            viewer: None,
             tools: self.tools.clone(),
             state: Some(self.state.clone()),
             prompt: Arc::new(Prompt::bare(

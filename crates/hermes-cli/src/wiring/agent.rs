@@ -65,6 +65,7 @@ pub(crate) async fn wire(
         .set_judge(Arc::new(ModelJudge::new(Arc::new(judge))));
     let summarizer = summarizer(context, &models, &model)?;
     let titler = titler(&models, &model);
+    let viewer = viewer(context, &models, &model)?;
     // Products bring their tools here; toolsets decide who sees them.
     let mut tools = place.tools.clone();
     for tool in kanban_tools(Arc::new(ToolAccess::new(
@@ -90,6 +91,7 @@ pub(crate) async fn wire(
             model,
             summarizer,
             titler,
+            viewer,
             delegate_model,
             state: state.clone(),
             tools,
@@ -189,14 +191,36 @@ fn summarizer(
     main: &Arc<dyn hermes_llm::Model>,
 ) -> Result<Option<Arc<dyn hermes_llm::Model>>, CommandError> {
     let section = context.config()?.section("auxiliary.compression");
-    let set = |key: &str| section[key].as_str().filter(|text| !text.trim().is_empty());
-    let named = set("model").is_some()
-        || set("base_url").is_some()
-        || set("provider").is_some_and(|name| name != "auto");
-    Ok(named.then(|| {
+    Ok(names_a_model(&section).then(|| {
         let task = SideTask::new(models.clone(), Arc::clone(main), "compression");
         let window = section["context_length"].as_u64().filter(|n| *n > 0);
         Arc::new(task.with_window(window)) as Arc<dyn hermes_llm::Model>
+    }))
+}
+
+/// Whether a section of `auxiliary` says whom to ask.
+fn names_a_model(section: &serde_json::Value) -> bool {
+    let set = |key: &str| section[key].as_str().filter(|text| !text.trim().is_empty());
+    set("model").is_some()
+        || set("base_url").is_some()
+        || set("provider").is_some_and(|name| name != "auto")
+}
+
+/// `auxiliary.vision`, where `agent.image_input_mode` wants words for pictures.
+fn viewer(
+    context: &Context,
+    models: &Models,
+    main: &Arc<dyn hermes_llm::Model>,
+) -> Result<Option<Arc<dyn hermes_llm::Model>>, CommandError> {
+    let config = context.config()?;
+    let wanted = match config.string("agent.image_input_mode")?.as_str() {
+        "native" => false,
+        "text" => true,
+        _ => names_a_model(&config.section("auxiliary.vision")),
+    };
+    Ok(wanted.then(|| {
+        let task = SideTask::new(models.clone(), Arc::clone(main), "vision");
+        Arc::new(task) as Arc<dyn hermes_llm::Model>
     }))
 }
 

@@ -52,6 +52,7 @@ pub(crate) fn measure(
             model: Arc::new(DemoModel),
             summarizer: None,
             titler: None,
+            viewer: None,
             delegate_model: None,
             state: StateHandle::lazy(context.home.state_db(), context.clock.clone())?,
             tools: here.tools,

@@ -10,6 +10,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::chat::Stage;
+use super::conversations::PIXEL;
 use super::support::Ran;
 
 /// The configuration of the stage with one text in place of another.
@@ -451,4 +452,58 @@ fn thoughts_are_counted_and_a_retry_that_helped_is_silent() {
     let session = newest(&stage);
     assert_eq!(session["reasoning_tokens"], 30);
     assert_eq!(stage.server.requests().len(), 2);
+}
+
+#[test]
+fn a_picture_is_sent_or_described_as_the_user_wants_it() {
+    let seer = "auxiliary:\n  vision: {model: seer}\n";
+    for (more, described_by) in [
+        ("", None),
+        (
+            "agent:\n  image_input_mode: native\nauxiliary:\n  vision: {model: seer}\n",
+            None,
+        ),
+        ("agent:\n  image_input_mode: text\n", Some(None)),
+        (seer, Some(Some("seer"))),
+    ] {
+        let stage = Stage::with(more);
+        std::fs::write(stage.scratch.user_home().join("p.png"), PIXEL).unwrap();
+        if described_by.is_some() {
+            stage.server.push(Reply::text("a single grey dot"));
+        }
+        stage.server.push(Reply::text("I see."));
+        let ran = stage.run(&["chat", "-Q", "-q", "what is this?", "--image", "p.png"]);
+        assert_eq!(ran.stdout, "I see.\n", "{more}: {ran:#?}");
+        let requests = stage.server.requests();
+        let main = requests.last().unwrap();
+        let sent = main.body.to_string();
+        assert_eq!(
+            sent.contains("data:image/png"),
+            described_by.is_none(),
+            "{more}"
+        );
+        assert_eq!(
+            sent.contains("a single grey dot"),
+            described_by.is_some(),
+            "{more}"
+        );
+        assert!(sent.contains("what is this?"));
+        if let Some(model) = described_by {
+            assert_eq!(requests.len(), 2, "{more}");
+            assert!(requests[0].tool_names().is_empty());
+            assert!(requests[0].body.to_string().contains("data:image/png"));
+            assert_eq!(requests[0].model(), model.unwrap_or(main.model()));
+            // A resume sends the words, not the picture again.
+            let stored = stored(&newest(&stage));
+            assert!(stored[0].contains("a single grey dot"), "{stored:?}");
+        }
+    }
+    // Nobody who could look: the run goes on and says so.
+    let stage = Stage::with("agent:\n  image_input_mode: text\n");
+    std::fs::write(stage.scratch.user_home().join("p.png"), PIXEL).unwrap();
+    stage.server.push(Reply::error(400, "no"));
+    stage.server.push(Reply::text("I cannot."));
+    let ran = stage.run(&["chat", "-Q", "-q", "what is this?", "--image", "p.png"]);
+    assert_eq!(ran.stdout, "I cannot.\n", "{ran:#?}");
+    assert!(ran.stderr.contains("auxiliary.vision"), "{ran:#?}");
 }

@@ -21,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     flag("agent.task_completion_guidance", true, "tell the model to finish the job and invent nothing").live(),
     flag("agent.environment_probe", true, "tell the model about an unusual local toolchain").live(),
     text("agent.environment_hint", "", "text about the surroundings, added to the prompt").env("HERMES_ENVIRONMENT_HINT").live(),
-    text("agent.image_input_mode", "auto", "pictures as such, or described in text").choices(&["auto", "native", "text"]),
+    text("agent.image_input_mode", "auto", "pictures as such (native) or described in words by `auxiliary.vision` (text); auto describes them when that names a model").choices(&["auto", "native", "text"]).live(),
     list("agent.disabled_toolsets", &[], "tool groups that are never loaded").live(),
     unset("agent.system_prompt", Type::String, "text put over the system prompt").live(),
     unset("agent.personalities", Type::Map, "personalities by name: text, or a map with description, system_prompt, tone, style").live(),

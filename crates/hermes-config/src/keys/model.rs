@@ -113,7 +113,7 @@ macro_rules! auxiliary_bridged {
 }
 
 pub(super) const VISION: &[Key] =
-    auxiliary_bridged!("vision", "VISION", 120, "describing pictures");
+    auxiliary_bridged!("vision", "VISION", 120, "describing pictures", live);
 pub(super) const WEB_EXTRACT: &[Key] =
     auxiliary_bridged!("web_extract", "WEB_EXTRACT", 360, "condensing web pages");
 pub(super) const APPROVAL: &[Key] = auxiliary_bridged!(

@@ -56,6 +56,7 @@ impl Host for BrokenHost {
             model: Arc::new(Panics),
             summarizer: None,
             titler: None,
+            viewer: None,
             tools: Registry::new(),
             state: None,
             prompt: Arc::new(Prompt::bare(self.home.home(), None, Clock::System)),
