@@ -123,6 +123,11 @@ impl Wired {
         Arc::clone(&self.setup.model)
     }
 
+    /// How many tools the model is offered.
+    pub(crate) fn tool_count(&self) -> usize {
+        self.setup.tools.names().count()
+    }
+
     /// The model's name and provider.
     pub(crate) fn model(&self) -> (&str, &str) {
         (self.setup.model.name(), self.setup.model.provider())

@@ -291,6 +291,7 @@ fn own_commands_and_skills_are_commands_too() {
         "---\nname: greet\ndescription: How to greet.\n---\nAlways bow first.\n",
     );
     let chat = stage.chat(&[]);
+    chat.wait_for(" tools · 1 skill · session 20");
     // They are in the menu, with what they do, and in the help.
     chat.type_text("/h")
         .wait_for("runs echo hello from the shell");

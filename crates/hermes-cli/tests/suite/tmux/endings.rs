@@ -58,6 +58,21 @@ fn a_closed_terminal_also_ends_a_chat_that_waits_or_streams() {
 }
 
 #[test]
+fn a_closed_dumb_terminal_ends_the_command_too() {
+    let stage = Stage::new();
+    stage.push(sleeping("mark"));
+    let mut command = stage.command(&[]);
+    command.env("TERM", "dumb");
+    let chat = Terminal::start(&command, 80, 24);
+    chat.wait_until("a prompt", |screen| screen.ends_with("\n>"));
+    chat.enter("sleep for me").wait_for("sleep 300");
+    let (tool, program) = (pid_in(&stage, "mark"), chat.program());
+    chat.close();
+    wait_until_gone(tool);
+    wait_until_gone(program);
+}
+
+#[test]
 fn a_session_that_does_not_exist_is_said_before_anything_else() {
     let stage = Stage::new();
     let chat = Terminal::start(&stage.command(&["--resume", "nosuch"]), 80, 24);

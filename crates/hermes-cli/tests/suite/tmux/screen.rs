@@ -284,6 +284,7 @@ fn the_settings_of_the_display_are_read() {
         .lines()
         .any(|line| line.starts_with("❯ ") && line.contains(':'));
     assert!(clock && screen.contains("… 6 more lines"), "{screen}");
+    assert!(!screen.contains(" tools · "), "compact: {screen}");
     assert!(!screen.contains("+newer"), "{screen}");
     assert_eq!(
         screen.matches("┊ patch").count(),

@@ -251,7 +251,7 @@ fn a_model_is_looked_for_at_once_and_changes_after_the_turn() {
         name: "model",
         arguments: "other".into(),
     };
-    assert_eq!(t.effects, [switch.clone()]);
+    assert_eq!(t.effects, std::slice::from_ref(&switch));
     let effects = t
         .app
         .follows_turn("model", "other".into(), "Noted: `other`.");

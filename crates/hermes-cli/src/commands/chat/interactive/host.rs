@@ -14,6 +14,7 @@ use hermes_tools::approval::Occasion;
 use hermes_tools::checkpoint::Checkpoints;
 use hermes_tui::{Chat, Incoming};
 use hermes_types::SessionId;
+use ratatui::style::{Modifier, Stylize as _};
 use ratatui::text::Line;
 use tokio::sync::mpsc;
 
@@ -254,11 +255,32 @@ impl ChatHost {
             self.cwd = cwd;
         }
         let mut chat = self.chat(found.as_ref().map(|found| &found.id)).await?;
+        if found.is_none() && !self.context.config()?.bool("display.compact")? {
+            chat.greeting.splice(0..0, self.facts());
+        }
         if let Some(found) = &found {
             chat.greeting.push(Line::from(found.sentence()));
             chat.greeting.push(Line::default());
         }
         Ok(chat)
+    }
+
+    /// What there is to work with, in a line under the greeting.
+    fn facts(&self) -> Vec<Line<'static>> {
+        let Some(wired) = &self.wired else {
+            return Vec::new();
+        };
+        let mut facts = vec![format!("{} tools", wired.tool_count())];
+        match wired.shelf.library().offered().len() {
+            0 => {}
+            1 => facts.push("1 skill".to_owned()),
+            count => facts.push(format!("{count} skills")),
+        }
+        if let Some(id) = self.session() {
+            facts.push(format!("session {id}"));
+        }
+        let line = Line::from(facts.join(" · ")).add_modifier(Modifier::DIM);
+        vec![line, Line::default()]
     }
 
     pub(super) fn place(&self) -> Option<&Place> {
