@@ -3,6 +3,7 @@
 
 use std::io;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use futures_util::StreamExt as _;
@@ -12,6 +13,9 @@ use crate::app::Effect;
 
 /// Events taken in at once.
 const MOST: usize = 8_192;
+/// What follows a paste this soon belongs to it: terminals hand long ones over in
+/// pieces.
+const SAME_PASTE: Duration = Duration::from_millis(20);
 
 impl Screen<'_> {
     /// Takes in what was typed, and all that arrived with it.
@@ -31,8 +35,14 @@ impl Screen<'_> {
                 None => break,
             }
         }
-        if let Some(text) = pasted(&events, self.app.preferences().burst_lines) {
-            return Ok(self.app.paste(&text));
+        let lines = self.app.preferences().burst_lines;
+        let goes_on = self
+            .pasted_at
+            .is_some_and(|when| when.elapsed() < SAME_PASTE);
+        if let Some(text) = pasted(&events, lines, goes_on) {
+            let effects = self.app.paste(&text);
+            self.pasted_at = Some(Instant::now());
+            return Ok(effects);
         }
         let last = events.pop();
         for event in events {
@@ -50,8 +60,9 @@ impl Screen<'_> {
 }
 
 /// The text of the keys, when it has so many lines that it was pasted; 0 never.
-fn pasted(events: &[Event], lines: usize) -> Option<String> {
-    if lines == 0 || events.len() <= lines {
+/// Where a paste `goes_on`, any line is one of it; Enter alone is somebody's.
+fn pasted(events: &[Event], lines: usize, goes_on: bool) -> Option<String> {
+    if lines == 0 || events.len() < 2 || (events.len() <= lines && !goes_on) {
         return None;
     }
     let mut text = String::new();
@@ -73,7 +84,8 @@ fn pasted(events: &[Event], lines: usize) -> Option<String> {
         }
     }
     // The last line end may be the Enter of somebody who typed one line.
-    (text.trim_end_matches('\n').matches('\n').count() >= lines).then_some(text)
+    let many = text.trim_end_matches('\n').matches('\n').count() >= lines;
+    (many || goes_on).then_some(text)
 }
 
 #[cfg(test)]
@@ -98,14 +110,17 @@ mod tests {
     #[test]
     fn many_lines_at_once_are_a_paste() {
         let text = "a\nb\nc\nd\ne\nf";
-        assert_eq!(pasted(&keys(text), 5).as_deref(), Some(text));
-        assert_eq!(pasted(&keys("a\nb\n/quit\n"), 5), None);
-        assert_eq!(pasted(&keys(text), 0), None, "switched off");
+        assert_eq!(pasted(&keys(text), 5, false).as_deref(), Some(text));
+        assert_eq!(pasted(&keys("a\nb\n/quit\n"), 5, false), None);
+        assert_eq!(pasted(&keys(text), 0, false), None, "switched off");
+        // The rest of a long one, and the Enter that sends it.
+        assert_eq!(pasted(&keys("g\nh"), 5, true).as_deref(), Some("g\nh"));
+        assert_eq!(pasted(&keys("\n"), 5, true), None);
         let mut with_control = keys(text);
         with_control.push(Event::Key(KeyEvent::new(
             KeyCode::Char('c'),
             KeyModifiers::CONTROL,
         )));
-        assert_eq!(pasted(&with_control, 5), None);
+        assert_eq!(pasted(&with_control, 5, false), None);
     }
 }

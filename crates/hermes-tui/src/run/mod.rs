@@ -89,6 +89,7 @@ pub async fn run(
         broken: false,
         pending: Vec::new(),
         printed: Printed::new(kept),
+        pasted_at: None,
     };
     screen.printed.keep(&greeting);
     let opening = std::mem::take(&mut screen.chat.greeting);
@@ -175,6 +176,8 @@ struct Screen<'h> {
     /// Finished lines for the next frame.
     pending: Vec<Line<'static>>,
     printed: Printed,
+    /// When keys were last taken for a paste.
+    pasted_at: Option<Instant>,
 }
 
 /// The last finished lines, to be drawn again.
