@@ -14,6 +14,7 @@ use nix::sys::termios::{
     LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
 };
 
+use crate::output::wrap;
 use crate::{CommandError, ErrorKind, Out};
 
 /// What Ctrl+C types.
@@ -63,6 +64,14 @@ pub(crate) fn item(value: impl Into<String>, label: &str, detail: &str) -> PickI
         label: label.to_owned(),
         detail: detail.to_owned(),
     }
+}
+
+/// A sentence that is broken between words, however narrow the screen.
+pub(crate) fn tell(sentence: &str, out: &mut Out) -> Result<(), CommandError> {
+    let width = out.width();
+    writeln!(out, "{}", wrap(sentence, width, ""))?;
+    out.flush()?;
+    Ok(())
 }
 
 /// Ctrl+C at a question. Whoever stored something before says so instead.

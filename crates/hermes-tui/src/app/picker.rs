@@ -32,7 +32,10 @@ pub struct Picker {
     selected: usize,
 }
 
+/// As many as are shown where there is room.
 const ROWS: usize = 10;
+/// Fewer would be no list.
+const FEWEST_ROWS: usize = 2;
 
 impl Picker {
     pub fn new(title: impl Into<String>, command: &'static str, items: Vec<PickItem>) -> Self {
@@ -84,7 +87,9 @@ impl Picker {
             .map(|item| item.value.clone())
     }
 
-    pub(super) fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    /// The title and at most `room` entries below it.
+    pub(super) fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let rows = room.clamp(FEWEST_ROWS, ROWS);
         let matches = self.matches();
         let title = cut(&format!("{} ", self.title), width.saturating_sub(1));
         let help = format!(
@@ -97,8 +102,8 @@ impl Picker {
             Span::styled(title, theme.heading),
             Span::styled(help, theme.dim),
         ])];
-        let first = self.selected.saturating_sub(ROWS - 1);
-        for (index, item) in matches.iter().enumerate().skip(first).take(ROWS) {
+        let first = self.selected.saturating_sub(rows - 1);
+        for (index, item) in matches.iter().enumerate().skip(first).take(rows) {
             let mark = if index == self.selected { "❯ " } else { "  " };
             let style = if index == self.selected {
                 theme.selected
@@ -108,11 +113,12 @@ impl Picker {
             let room = width.saturating_sub(3);
             let label = cut(&item.label, room);
             let rest = room.saturating_sub(display_width(&label) + 2);
-            lines.push(Line::from(vec![
-                Span::raw(mark),
-                Span::styled(label, style),
-                Span::styled(format!("  {}", cut(&item.detail, rest)), theme.dim),
-            ]));
+            let mut spans = vec![Span::raw(mark), Span::styled(label, style)];
+            if rest > 0 {
+                let detail = format!("  {}", cut(&item.detail, rest));
+                spans.push(Span::styled(detail, theme.dim));
+            }
+            lines.push(Line::from(spans));
         }
         if matches.is_empty() {
             lines.push(Line::styled("  nothing matches", theme.dim));

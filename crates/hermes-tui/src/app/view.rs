@@ -72,7 +72,9 @@ impl App {
                 None => choice,
             },
             (Some(picker), None) => {
-                let rows = picker.lines(width, theme);
+                // What stands above, the line that is typed into, and the title.
+                let room = self.height.saturating_sub(lines.len() + 3);
+                let rows = picker.lines(width, room, theme);
                 let cursor = self.input(&mut lines, &picker.filter, "/", false, "");
                 lines.extend(rows);
                 Some(cursor)

@@ -32,10 +32,10 @@ pub(super) fn remarks(origin: Origin, is_ready: bool) -> String {
     words.join(", ")
 }
 
-/// What is set up first, the demo model last.
+/// What is set up first; the demo model last, unless it is what answers now.
 pub(crate) async fn choices(context: &Context, refresh: bool) -> Result<Vec<Choice>, CommandError> {
     let groups = groups(context, refresh).await?;
-    rows(&groups, current(context)?.as_ref())
+    Ok(rows(&groups, current(context)?.as_ref()))
 }
 
 /// The lists of all providers.
@@ -52,10 +52,7 @@ pub(super) async fn groups(
     Ok(groups)
 }
 
-pub(super) fn rows(
-    groups: &[ProviderModels],
-    now: Option<&ListedModel>,
-) -> Result<Vec<Choice>, CommandError> {
+pub(super) fn rows(groups: &[ProviderModels], now: Option<&ListedModel>) -> Vec<Choice> {
     let row = |provider: &str, label: &str, model: &str, origin, is_ready| Choice {
         provider: provider.to_owned(),
         label: label.to_owned(),
@@ -76,8 +73,13 @@ pub(super) fn rows(
             ));
         }
     }
+    let demo = row(DEMO_PROVIDER, "Demo", DEMO_MODEL, Origin::Settings, true);
+    if demo.is_current {
+        rows.insert(0, demo);
+        return rows;
+    }
+    rows.push(demo);
     if let Some(now) = now
-        && now.provider != DEMO_PROVIDER
         && !rows.iter().any(|row| row.is_current)
     {
         let label = groups.iter().find(|group| group.provider == now.provider);
@@ -87,14 +89,7 @@ pub(super) fn rows(
             row(&now.provider, label, &now.model, Origin::Settings, true),
         );
     }
-    rows.push(row(
-        DEMO_PROVIDER,
-        "Demo",
-        DEMO_MODEL,
-        Origin::Settings,
-        true,
-    ));
-    Ok(rows)
+    rows
 }
 
 /// Whether a conversation could begin.

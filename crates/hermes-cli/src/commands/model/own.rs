@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::decision::Decision;
 use super::pick::{Asking, one_of};
-use crate::commands::ask::{choose, hidden, item, line};
+use crate::commands::ask::{choose, hidden, item, line, tell};
 use crate::commands::confirm::confirm;
 use crate::{CommandError, Context, Out};
 
@@ -57,12 +57,11 @@ pub(super) fn ask(asking: &Asking<'_>, out: &mut Out) -> Result<Option<Decision>
             return Err(CommandError::user(format!("{url}: {failure}"))
                 .hint("nothing was stored; try again with the right key"));
         }
-        Some(failure) => writeln!(
+        Some(failure) => tell(
+            &format!("{url}: {failure}. It can be stored all the same."),
             out,
-            "{url}: {failure}. It is stored all the same; `hermes doctor` looks again."
         )?,
     }
-    out.flush()?;
     let Some(model) = one_of(&listed.models, None, out)? else {
         return Ok(None);
     };
@@ -95,9 +94,9 @@ fn ask_address(out: &mut Out) -> Result<Option<String>, CommandError> {
         if is_usable {
             return Ok(Some(typed));
         }
-        writeln!(
+        tell(
+            &format!("`{typed}` is no address. One begins with http:// or https://; Enter leaves."),
             out,
-            "`{typed}` is no address. It begins with http:// or https://; Enter leaves."
         )?;
     }
 }
@@ -245,9 +244,9 @@ pub(super) fn remove(context: &Context, out: &mut Out) -> Result<bool, CommandEr
     decision.write(context)?;
     writeln!(out, "Removed {}", own.name)?;
     if was_current {
-        writeln!(
+        tell(
+            "It was the server of the model; `hermes model` chooses another one.",
             out,
-            "It was the server of the model; `hermes model` chooses another one."
         )?;
     }
     if let Some(variable) = &own.key_variable {

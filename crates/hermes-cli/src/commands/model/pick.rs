@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use super::choices::{current, groups, remarks, rows};
 use super::decision::{Decision, key_variable};
 use super::{own, tasks};
-use crate::commands::ask::{choose, hidden, item, line};
+use crate::commands::ask::{choose, hidden, item, line, tell};
 use crate::wiring::{open_models, refused};
 use crate::{CommandError, Context, Out};
 
@@ -103,16 +103,18 @@ pub(crate) fn choose_model(
             Some(value) if value == LOOK => {
                 servers = asking.servers()?;
                 if servers.is_empty() {
-                    writeln!(
+                    let places: Vec<String> = local_places(context.config()?)
+                        .iter()
+                        .map(|place| place.as_str().trim_end_matches('/').to_owned())
+                        .collect();
+                    let looked = match places.is_empty() {
+                        true => "nowhere (`local_servers` is empty)".to_owned(),
+                        false => places.join(", "),
+                    };
+                    tell(
+                        &format!("No model server answers on this machine. Looked at: {looked}."),
                         out,
-                        "No model server answers on this machine. Looked at: {}.",
-                        local_places(context.config()?)
-                            .iter()
-                            .map(|place| place.as_str().trim_end_matches('/').to_owned())
-                            .collect::<Vec<_>>()
-                            .join(", ")
                     )?;
-                    out.flush()?;
                 }
             }
             chosen => break chosen,
@@ -224,7 +226,7 @@ fn first_question(
     if !own::removable(config).is_empty() {
         items.push(item(REMOVE, "Remove a server of your own", ""));
     }
-    for row in rows(&asking.groups, asking.now.as_ref())? {
+    for row in rows(&asking.groups, asking.now.as_ref()) {
         if row.provider == DEMO_PROVIDER {
             continue;
         }
@@ -332,7 +334,7 @@ fn of_provider(
     let mut key = None;
     let is_refused = matches!(group.failure, Some(AskFailure::KeyRefused(_)));
     if let Some(failure) = &group.failure {
-        writeln!(out, "{}: {failure}.", group.label)?;
+        tell(&format!("{}: {failure}.", group.label), out)?;
     }
     if !group.is_ready || is_refused {
         match ask_key(asking, &group, out)? {
@@ -345,9 +347,8 @@ fn of_provider(
         }
     }
     if let Some(remark) = group.origin.remark() {
-        writeln!(out, "The models of {} are a {remark}.", group.label)?;
+        tell(&format!("The models of {}: {remark}.", group.label), out)?;
     }
-    out.flush()?;
     let now = asking
         .now
         .as_ref()
@@ -379,7 +380,7 @@ fn ask_key(
     out: &mut Out,
 ) -> Result<Option<(String, ProviderModels)>, CommandError> {
     loop {
-        let question = format!("Key for {} (not shown; Enter leaves it out):", group.label);
+        let question = format!("Key for {} (not shown; Enter: none):", group.label);
         let key = hidden(&question, out)?.unwrap_or_default();
         if key.is_empty() {
             return Ok(None);
@@ -390,11 +391,13 @@ fn ask_key(
         })?;
         match &listed.failure {
             Some(failure @ AskFailure::KeyRefused(_)) => {
-                writeln!(out, "{}: {failure}.", group.label)?;
-                out.flush()?;
+                tell(&format!("{}: {failure}.", group.label), out)?;
             }
             Some(failure) => {
-                writeln!(out, "{}: {failure}. The key is not checked.", group.label)?;
+                tell(
+                    &format!("{}: {failure}. The key is not checked.", group.label),
+                    out,
+                )?;
                 return Ok(Some((key, listed)));
             }
             None => return Ok(Some((key, listed))),

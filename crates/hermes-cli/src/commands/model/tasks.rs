@@ -117,7 +117,7 @@ fn ask(asking: &Asking<'_>, task: &str, out: &mut Out) -> Result<Option<Decision
         item(AUTO, "As the main model", ""),
         item(OWN, "A server of its own", "you type its address"),
     ];
-    for row in rows(&asking.groups, asking.now.as_ref())? {
+    for row in rows(&asking.groups, asking.now.as_ref()) {
         if row.is_ready && row.provider != hermes_agent::demo::DEMO_PROVIDER {
             items.push(item(
                 format!("{}\n{}", row.provider, row.model),

@@ -12,6 +12,7 @@ mod tools;
 
 use std::io::{self, IsTerminal, Write};
 
+use super::ask::tell;
 use super::confirm::{confirm, refused};
 use super::model::{choose_model, is_set_up};
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
@@ -149,11 +150,10 @@ fn ask(
         None => !quick || name == "model",
     };
     if only.is_none() {
-        writeln!(
+        tell(
+            "Esc leaves a section as it is, Ctrl+C leaves the rest.",
             out,
-            "Esc leaves a section as it is, Ctrl+C leaves the rest."
         )?;
-        out.flush()?;
     }
     for section in SECTIONS.iter().filter(|section| wanted(section.name)) {
         match section.ask {
@@ -226,15 +226,17 @@ fn reset(args: &Args, context: &Context, out: &mut Out) -> Result<(), CommandErr
 
 fn offer_chat(context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
     if !is_set_up(context)? {
-        writeln!(
+        writeln!(out)?;
+        tell(
+            "No model is set up yet. `hermes model` chooses one; `hermes demo` shows what there is without one.",
             out,
-            "\nNo model is set up yet. `hermes model` chooses one; `hermes demo` shows what there is without one."
         )?;
         return Ok(Exit::SUCCESS);
     }
-    writeln!(
+    writeln!(out)?;
+    tell(
+        "Done. `hermes` starts a chat; `hermes doctor` looks for problems.",
         out,
-        "\nDone. `hermes` starts a chat; `hermes doctor` looks for problems."
     )?;
     match confirm("Start a chat now?", false, out) {
         Ok(true) => super::chat::run(super::chat::Args::default(), context, out),

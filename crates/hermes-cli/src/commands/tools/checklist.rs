@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use hermes_tools::toolsets::{CONFIGURABLE, PLATFORMS};
+use hermes_tools::toolsets::{CONFIGURABLE, NOT_BUILT, PLATFORMS};
 use serde_json::json;
 
 use super::{is_listed, resolved, spelled_out};
@@ -54,7 +54,11 @@ pub(crate) fn checklist(
             } else {
                 "[ ]"
             };
-            item(entry.name, &format!("{mark} {}", entry.name), entry.label)
+            let detail = match NOT_BUILT.contains(&entry.name) {
+                true => format!("{} (not built yet)", entry.label),
+                false => entry.label.to_owned(),
+            };
+            item(entry.name, &format!("{mark} {}", entry.name), &detail)
         }));
         let title = match platform {
             "cli" => "Which tools does a chat have?".to_owned(),
@@ -68,13 +72,13 @@ pub(crate) fn checklist(
             }
             Some(_) => break,
             None => {
-                writeln!(out, "The tools of {platform} stay as they are.")?;
+                writeln!(out, "The tools stay as they are.")?;
                 return Ok(false);
             }
         }
     }
     if on == before {
-        writeln!(out, "The tools of {platform} stay as they are.")?;
+        writeln!(out, "The tools stay as they are.")?;
         return Ok(false);
     }
     let mut decision = Decision::default();

@@ -173,9 +173,14 @@ fn edit(
     for name in &change.names {
         if let Some((server, tool)) = name.split_once(':') {
             if !servers.iter().any(|known| known == server) {
+                let known = match servers.is_empty() {
+                    true => "`mcp_servers` in config.yaml is empty".to_owned(),
+                    false => format!("there are {}", servers.join(", ")),
+                };
                 return Err(CommandError::user(format!(
                     "MCP server '{server}' not found in config"
-                )));
+                ))
+                .hint(known));
             }
             changes.extend(exclude(config, server, tool, switch));
             continue;

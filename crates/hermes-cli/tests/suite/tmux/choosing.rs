@@ -141,7 +141,7 @@ fn without_a_network_the_models_of_a_provider_are_a_snapshot_that_says_so() {
     model.wait_for("Key for Anthropic");
     model
         .enter("sk-ant-api-1")
-        .wait_for("are a snapshot of 2026");
+        .wait_for("The models of Anthropic: snapshot of 2026");
     let screen = model.wait_for("Which of its models?");
     assert!(screen.contains("The key is not checked"), "{screen}");
     model.type_text("sonnet-4-6").keys(&["Enter"]);

@@ -16,7 +16,9 @@ fn keys_are_stored_and_removed_in_a_menu() {
     menu.enter("sk-first").wait_for("deepseek #1");
     menu.keys(&["Enter"]).wait_for("Whose key?");
     menu.type_text("deepseek").keys(&["Enter"]);
-    menu.wait_for("API key for deepseek");
+    menu.wait_until("the second question", |screen| {
+        screen.matches("API key for deepseek").count() == 2
+    });
     menu.enter("sk-second").wait_for("deepseek #2");
     // The first of a pool is used first.
     let listed = scratch.ok(["auth", "list", "deepseek"]);

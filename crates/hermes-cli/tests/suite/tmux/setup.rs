@@ -15,7 +15,7 @@ fn the_first_start_offers_ways_on_and_the_demo_works_at_once() {
     let scratch = Scratch::new();
     scratch.write("config.yaml", NO_SERVERS);
     let chat = Terminal::start(&scratch.command::<&str>([]), 80, 24);
-    let screen = chat.wait_for("q leaves:");
+    let screen = chat.wait_for("q: leave):");
     assert!(screen.lines().count() <= 12, "too much to read:\n{screen}");
     // What is not there is asked about again.
     chat.enter("nonsense").wait_for("no `nonsense`");
@@ -35,8 +35,13 @@ fn the_first_start_can_be_left_and_enter_takes_what_was_told() {
     scratch.write("config.yaml", NO_SERVERS);
     for (key, code) in [("q", 0), ("", 130)] {
         let chat = Terminal::start(&scratch.command::<&str>([]), 40, 12);
-        let screen = chat.wait_for("Enter takes 1");
+        let screen = chat.wait_for("Enter: 1");
         assert!(screen.contains("1  setup"), "{screen}");
+        // Narrow, and still whole words and nothing out of sight.
+        assert!(
+            screen.contains("Welcome to Hermes. No model is set up\n"),
+            "{screen}"
+        );
         match key {
             "" => chat.keys(&["C-c"]),
             word => chat.enter(word),
@@ -46,7 +51,7 @@ fn the_first_start_can_be_left_and_enter_takes_what_was_told() {
     assert_eq!(scratch.read("config.yaml"), NO_SERVERS);
     // Enter takes the first: a model is chosen, and the chat begins with it.
     let chat = Terminal::start(&scratch.command::<&str>([]), 80, 24);
-    chat.wait_for("Enter takes 1");
+    chat.wait_for("Enter: 1");
     chat.keys(&["Enter"]).wait_for("Which model answers?");
     chat.type_text("demo model").keys(&["Enter"]);
     chat.wait_for("From now on: demo");
@@ -86,7 +91,7 @@ fn a_model_server_on_this_machine_is_found_and_used_at_the_first_start() {
             format!("local_servers: [\"{}\"]\n", server.origin()),
         );
         let chat = Terminal::start(&scratch.command::<&str>([]), 80, 24);
-        let screen = chat.wait_for("Enter takes 1");
+        let screen = chat.wait_for("Enter: 1");
         let first = screen
             .lines()
             .find(|line| line.contains("1  "))
@@ -131,8 +136,27 @@ fn ollama_is_found_where_its_own_variable_says() {
     let mut command = scratch.command::<&str>([]);
     command.env("OLLAMA_HOST", "192.0.2.1:11434");
     let chat = Terminal::start(&command, 80, 24);
-    let screen = chat.wait_for("q leaves:");
+    let screen = chat.wait_for("q: leave):");
     assert!(!screen.contains("on this machine"), "{screen}");
+}
+
+#[test]
+fn a_list_fits_a_small_screen_with_the_line_that_is_typed_into() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", NO_SERVERS);
+    let model = Terminal::start(&scratch.command(["model"]), 40, 12);
+    let screen = model.wait_for("Which model answers?");
+    assert!(screen.contains("/ ❯"), "{screen}");
+    assert!(!screen.contains("……"), "{screen}");
+    model.keys(&["Down"; 12]);
+    model.wait_until("the twelfth entry", |screen| {
+        screen
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with('❯'))
+    });
+    model.keys(&["Escape"]);
+    assert_eq!(model.exit_code(), 0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use hermes_llm::resolve::{ResolveError, Selection};
 use hermes_llm::{LocalServer, OpenError, find_local_servers, local_places};
 
 use super::demo_selection;
-use crate::commands::ask::line;
+use crate::commands::ask::{line, tell};
 use crate::commands::model::{choose_model, of_server};
 use crate::output::wrap;
 use crate::wiring::{is_demo, open_models};
@@ -75,7 +75,8 @@ impl Way {
 /// Shows what there is and lets the person choose.
 pub(super) fn ask(context: &Context, out: &mut Out) -> Result<Offered, CommandError> {
     let ways = ways(context)?;
-    writeln!(out, "Welcome to Hermes. No model is set up yet. You can:\n")?;
+    tell("Welcome to Hermes. No model is set up yet. You can:", out)?;
+    writeln!(out)?;
     let width = out.width();
     for (index, way) in ways.iter().enumerate() {
         let text = wrap(&way.text(), width.saturating_sub(5), "     ");
@@ -83,7 +84,7 @@ pub(super) fn ask(context: &Context, out: &mut Out) -> Result<Offered, CommandEr
     }
     writeln!(out)?;
     let way = loop {
-        let question = "A number or a word; Enter takes 1, q leaves: ";
+        let question = "Number or word (Enter: 1, q: leave): ";
         let Some(typed) = line(question, out)? else {
             writeln!(out)?;
             return left(out);
@@ -145,9 +146,9 @@ fn ways(context: &Context) -> Result<Vec<Way>, CommandError> {
 }
 
 fn left(out: &mut Out) -> Result<Offered, CommandError> {
-    writeln!(
+    tell(
+        "`hermes setup` does this at any time; `hermes demo` shows what there is.",
         out,
-        "`hermes setup` does this at any time; `hermes demo` shows what there is."
     )?;
     Ok(Offered::Left)
 }
