@@ -16,7 +16,10 @@ mod run;
 mod terminal;
 mod theme;
 
-pub use app::{App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, Status, ToolLines};
+pub use app::{
+    App, BusyMode, Completer, Effect, PickItem, Picker, Preferences, Status, ToolLines,
+    leading_picture,
+};
 pub use editor::{Editor, Layout};
 pub use error::ChatError;
 pub use history::History;

@@ -502,6 +502,23 @@ fn a_worktree_is_made_told_of_and_removed_when_nothing_would_be_lost() {
 }
 
 #[test]
+fn a_picture_in_front_of_the_question_is_attached() {
+    let stage = Stage::new();
+    let here = stage.scratch.user_home();
+    std::fs::write(here.join("a.png"), b"\x89PNG\r\n\x1a\nrest").unwrap();
+    std::fs::write(here.join("b.png"), "no picture").unwrap();
+    for (query, pictures) in [("./a.png what is it?", 1), ("./b.png what is it?", 0)] {
+        stage.server.push(Reply::text("seen"));
+        let ran = stage.run(&["chat", "-Q", "-q", query]);
+        assert_eq!(ran.stdout, "seen\n", "{ran:#?}");
+        let asked = stage.server.requests().pop().unwrap();
+        let text = asked.last_message()["content"].to_string();
+        assert_eq!(text.matches("data:image/png").count(), pictures, "{text}");
+        assert!(text.contains("what is it?"), "{text}");
+    }
+}
+
+#[test]
 fn a_key_that_is_misspelt_is_told_before_anything_runs() {
     let stage = Stage::with("terminal:\n  bakend: docker\nbudget:\n  per_trun: {usd: 1}\n");
     for words in [

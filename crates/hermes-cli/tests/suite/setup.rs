@@ -8,7 +8,11 @@ use super::support::Scratch;
 #[test]
 fn without_a_person_setup_says_what_to_type_and_changes_nothing() {
     let scratch = Scratch::new();
-    for words in [vec!["setup"], vec!["setup", "--non-interactive"]] {
+    for words in [
+        vec!["setup"],
+        vec!["setup", "--non-interactive"],
+        vec!["setup", "--reconfigure"],
+    ] {
         let said = scratch.ok(&words);
         assert_eq!(said.matches("hermes config set").count(), 3, "{said}");
         assert!(!scratch.exists("config.yaml") || scratch.read("config.yaml").is_empty());

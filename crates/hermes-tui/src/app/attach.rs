@@ -110,6 +110,15 @@ pub(super) fn leading_file<'t>(
     path.is_file().then(|| (path, rest.trim()))
 }
 
+/// The picture that a text begins with, and what follows it.
+pub fn leading_picture<'t>(
+    text: &'t str,
+    directory: &Path,
+    user_home: &Path,
+) -> Option<(PathBuf, &'t str)> {
+    leading_file(text, (directory, user_home)).filter(|(path, _)| is_picture(path))
+}
+
 /// A path as people write it.
 pub(super) fn resolved(text: &str, directory: &Path, user_home: &Path) -> PathBuf {
     match text.strip_prefix("~/") {

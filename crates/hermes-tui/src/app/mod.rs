@@ -20,6 +20,7 @@ use std::time::Instant;
 use hermes_types::{Asked, Content, Part, TurnEvent};
 use ratatui::text::{Line, Span};
 
+pub use attach::leading_picture;
 pub use completion::Completer;
 pub use picker::{PickItem, Picker};
 pub use status::Status;

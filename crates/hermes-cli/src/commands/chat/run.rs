@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hermes_agent::build::Wishes;
 use hermes_agent::prompt::expand;
-use hermes_agent::{Agent, with_picture};
+use hermes_agent::{Agent, picture, with_picture};
 use hermes_home::env;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
@@ -292,12 +292,23 @@ async fn content(
     context: &Context,
     out: &mut Out,
 ) -> Result<Content, CommandError> {
-    let expanded = expand(&call.query, cwd, context.home.path(), wired.window()).await;
+    let home = context.home.user_home();
+    // A file that only looks like a picture is part of the question.
+    let leading = match &call.image {
+        None => hermes_tui::leading_picture(&call.query, cwd, home)
+            .and_then(|(path, rest)| Some((picture(&path).ok().map(|_| path)?, rest))),
+        Some(_) => None,
+    };
+    let (image, query) = match leading {
+        Some((path, rest)) => (Some(path), rest),
+        None => (call.image.clone(), call.query.as_str()),
+    };
+    let expanded = expand(query, cwd, context.home.path(), wired.window()).await;
     for warning in &expanded.warnings {
         out.warning(warning);
     }
-    match &call.image {
-        Some(path) => with_picture(&expanded.text, path).map_err(CommandError::user),
+    match image {
+        Some(path) => with_picture(&expanded.text, &path).map_err(CommandError::user),
         None => Ok(Content::Text(expanded.text)),
     }
 }

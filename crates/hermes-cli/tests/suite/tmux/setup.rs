@@ -160,6 +160,24 @@ fn a_list_fits_a_small_screen_with_the_line_that_is_typed_into() {
 }
 
 #[test]
+fn a_quick_setup_asks_only_for_what_is_missing() {
+    let scratch = Scratch::new();
+    scratch.write("config.yaml", NO_SERVERS);
+    let setup = Terminal::start(&scratch.command(["setup", "--quick"]), 80, 24);
+    setup.wait_for("Which model answers?");
+    setup.type_text("demo model").keys(&["Enter"]);
+    setup.wait_for("Start a chat now?");
+    setup.enter("n");
+    assert_eq!(setup.exit_code(), 0);
+    assert!(!setup.scrollback().contains("Where do commands run?"));
+    let setup = Terminal::start(&scratch.command(["setup", "--quick"]), 80, 24);
+    setup.wait_for("Nothing is missing");
+    setup.wait_for("Start a chat now?");
+    setup.keys(&["C-c"]);
+    assert_eq!(setup.exit_code(), 0);
+}
+
+#[test]
 fn leaving_the_setup_in_the_middle_says_what_was_stored() {
     let scratch = Scratch::new();
     scratch.write("config.yaml", NO_SERVERS);
