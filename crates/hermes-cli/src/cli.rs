@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, value_parser};
 
-use crate::commands::{NOT_BUILT, Verb};
+use crate::commands::{NOT_BUILT, NOT_BUILT_BELOW, Verb};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 failure, 2 wrong usage or not built yet, 75 rate limited,
@@ -171,18 +171,38 @@ impl RunOptions {
 pub fn command() -> Command {
     let not_built = format!("Known, but not built yet: {}.", NOT_BUILT.join(", "));
     let more = format!("{CONTINUE_RULE}\n\n{not_built}\n\n{EXIT_CODES}");
-    Cli::command()
+    let mut tree = Cli::command()
         .after_long_help(more)
-        .subcommands(NOT_BUILT.iter().map(|name| {
-            Command::new(*name).hide(true).disable_help_flag(true).arg(
-                Arg::new("words")
-                    .action(ArgAction::Append)
-                    .num_args(0..)
-                    .allow_hyphen_values(true)
-                    .trailing_var_arg(true)
-                    .value_parser(value_parser!(OsString)),
-            )
-        }))
+        .subcommands(NOT_BUILT.iter().copied().map(known_by_name));
+    for (verb, names) in NOT_BUILT_BELOW {
+        tree = tree.mut_subcommand(verb, |verb| {
+            verb.subcommands(names.iter().copied().map(known_by_name))
+        });
+    }
+    tree
+}
+
+/// Takes any arguments.
+fn known_by_name(name: &'static str) -> Command {
+    Command::new(name).hide(true).disable_help_flag(true).arg(
+        Arg::new("words")
+            .action(ArgAction::Append)
+            .num_args(0..)
+            .allow_hyphen_values(true)
+            .trailing_var_arg(true)
+            .value_parser(value_parser!(OsString)),
+    )
+}
+
+/// The verb that was called, if only its name is known.
+pub fn not_built(matches: &ArgMatches) -> Option<String> {
+    let (verb, below) = matches.subcommand()?;
+    if NOT_BUILT.contains(&verb) {
+        return Some(verb.to_owned());
+    }
+    let name = below.subcommand_name()?;
+    let (_, names) = NOT_BUILT_BELOW.iter().find(|(known, _)| *known == verb)?;
+    names.contains(&name).then(|| format!("{verb} {name}"))
 }
 
 #[cfg(test)]

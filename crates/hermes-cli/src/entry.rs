@@ -64,11 +64,10 @@ fn parse(words: Vec<OsString>, out: &mut Out) -> Result<Parsed, CommandError> {
     let words = arguments::prepare(words, &command);
     let matches = command.try_get_matches_from(words);
     if let Ok(matches) = &matches
-        && let Some(name) = matches.subcommand_name()
-        && commands::NOT_BUILT.contains(&name)
+        && let Some(name) = cli::not_built(matches)
         && !matches.get_flag("version")
     {
-        return Err(commands::not_built(name));
+        return Err(commands::not_built(&name));
     }
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => Ok(Parsed::Call(Box::new(cli))),

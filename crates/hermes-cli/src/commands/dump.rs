@@ -58,7 +58,12 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
         system.release().display(),
         system.machine().display()
     );
-    let or = |text: &Option<String>, other: &str| text.clone().unwrap_or_else(|| other.to_owned());
+    let unknown = status.config_error.is_some();
+    let or = |text: &Option<String>, other: &str| match text {
+        Some(text) => text.clone(),
+        None if unknown => "(unknown: config.yaml cannot be read)".to_owned(),
+        None => other.to_owned(),
+    };
     writeln!(out, "--- hermes dump ---")?;
     for (name, value) in [
         ("version", VERSION.to_owned()),
@@ -68,7 +73,7 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
         ("hermes_home", context.home.path().display().to_string()),
         ("model", or(&status.model, "(not set)")),
         ("provider", or(&status.provider, "(auto)")),
-        ("terminal", status.terminal.backend.clone()),
+        ("terminal", status.backend().to_owned()),
     ] {
         writeln!(out, "{:<18}{value}", format!("{name}:"))?;
     }
@@ -112,7 +117,17 @@ fn features(status: &Status, config: &Config, context: &Context, out: &mut Out) 
     };
     let skills = count_skills(&context.home.join("skills"));
     writeln!(out, "\nfeatures:")?;
+    let toolsets = match super::tools::resolved(config, "cli") {
+        Ok(tools) => tools
+            .toolsets
+            .iter()
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", "),
+        Err(_) => "(unknown)".to_owned(),
+    };
     for (name, value) in [
+        ("toolsets", toolsets),
         ("mcp_servers", servers.to_string()),
         ("memory_provider", memory),
         ("gateway", status.gateway.text()),

@@ -37,6 +37,35 @@ mod status;
 mod tools;
 pub(crate) mod version;
 
+/// Of verbs that are built, what the reference has and we have not.
+pub(crate) const NOT_BUILT_BELOW: &[(&str, &[&str])] = &[
+    ("auth", &["spotify"]),
+    ("kanban", &["swarm"]),
+    ("memory", &["setup"]),
+    ("profile", &["install", "update"]),
+    (
+        "skills",
+        &[
+            "audit",
+            "browse",
+            "check",
+            "config",
+            "inspect",
+            "install",
+            "opt-in",
+            "opt-out",
+            "publish",
+            "repair-official",
+            "reset",
+            "search",
+            "snapshot",
+            "tap",
+            "uninstall",
+            "update",
+        ],
+    ),
+];
+
 /// Verbs of the reference that are known by name only.
 pub(crate) const NOT_BUILT: &[&str] = &[
     "acp",

@@ -57,6 +57,85 @@ fn a_verb_that_is_not_built_takes_any_arguments_and_says_one_sentence() {
 }
 
 #[test]
+fn every_verb_of_the_reference_is_known_and_what_is_not_built_says_so_in_one_sentence() {
+    let scratch = Scratch::new();
+    let mut asked = 0;
+    for (verb, below) in [
+        ("acp", ""),
+        ("auth", "spotify"),
+        ("bundles", "list show create delete reload"),
+        ("claw", "migrate cleanup"),
+        ("computer-use", "install status"),
+        (
+            "cron",
+            "list create edit pause resume run remove status tick",
+        ),
+        (
+            "curator",
+            "status run pause resume pin unpin restore list-archived archive prune backup rollback",
+        ),
+        ("dashboard", "register"),
+        ("debug", "share delete"),
+        ("desktop", ""),
+        (
+            "gateway",
+            "run start stop restart status install uninstall list setup migrate-legacy",
+        ),
+        ("gui", ""),
+        ("hooks", "list test revoke doctor"),
+        ("kanban", "swarm"),
+        ("login", ""),
+        ("logout", ""),
+        ("lsp", "status list install install-all restart which"),
+        (
+            "mcp",
+            "serve add remove list test configure login picker catalog install",
+        ),
+        ("memory", "setup"),
+        ("migrate", "xai"),
+        ("pairing", "list approve revoke clear-pending"),
+        ("plugins", "install update remove list enable disable"),
+        ("portal", "login info status open tools"),
+        ("postinstall", ""),
+        ("profile", "install update"),
+        ("proxy", "start status providers"),
+        ("secrets", "bitwarden bw"),
+        ("security", "audit"),
+        ("send", ""),
+        (
+            "skills",
+            "browse search install inspect check update audit uninstall reset opt-out opt-in repair-official publish snapshot tap config",
+        ),
+        ("slack", "manifest"),
+        ("uninstall", ""),
+        ("update", ""),
+        ("webhook", "subscribe list remove test"),
+        ("whatsapp", ""),
+    ] {
+        let mut names: Vec<&str> = below.split(' ').filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            names.push("--any");
+        }
+        for name in names {
+            let ran = scratch.run([verb, name, "-x", "--help", "word"]);
+            assert_eq!(
+                (ran.code, ran.stdout.as_str()),
+                (2, ""),
+                "{verb} {name}: {ran:#?}"
+            );
+            let whole = format!("error: `hermes {verb}` is not built yet\n");
+            let part = format!("error: `hermes {verb} {name}` is not built yet\n");
+            assert!(
+                ran.stderr == whole || ran.stderr == part,
+                "{verb} {name}: {ran:#?}"
+            );
+            asked += 1;
+        }
+    }
+    assert!(asked > 90, "{asked}");
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_the_command_quietly() {
     let scratch = Scratch::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");

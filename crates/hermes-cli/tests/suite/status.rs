@@ -82,6 +82,72 @@ fn status_makes_nothing_and_carries_on_with_a_broken_config() {
     let ran = scratch.run(["status"]);
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("config.yaml:"), "{}", ran.stderr);
+    // Nothing is claimed that only the file knows.
+    let shown = ran.stdout + &scratch.run(["dump"]).stdout;
+    for untrue in [
+        "not configured\n    Provider",
+        "Backend              local",
+        "(not set)",
+        "terminal:         local",
+    ] {
+        assert!(!shown.contains(untrue), "{shown}");
+    }
+    assert!(shown.contains("cannot be read"), "{shown}");
+    let (_, report) = doctor(&scratch, &[]);
+    assert!(
+        findings(&report, "warning").contains("were not looked at"),
+        "{report}"
+    );
+    assert!(
+        !findings(&report, "good").contains("terminal backend"),
+        "{report}"
+    );
+    scratch.write("config.yaml", "{}\n");
+    scratch.write("state.db", "this is no database, by far and by large");
+    assert!(scratch.ok(["status"]).contains("state.db cannot be read"));
+    let toolsets = || {
+        let dump = scratch.ok(["dump"]);
+        let line = dump.lines().find(|line| line.starts_with("  toolsets:"));
+        line.expect("what is on").to_owned()
+    };
+    assert!(toolsets().contains("memory"), "{}", toolsets());
+    scratch.ok(["tools", "disable", "memory"]);
+    assert!(!toolsets().contains("memory"), "{}", toolsets());
+}
+
+#[test]
+fn the_doctor_tries_the_host_behind_ssh() {
+    let scratch = Scratch::new();
+    // Nobody listens there.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    scratch.write(
+        "config.yaml",
+        format!(
+            "terminal: {{backend: ssh, ssh_host: 127.0.0.1, ssh_user: nobody, ssh_port: {port}}}\n"
+        ),
+    );
+    let path = std::env::var("PATH").unwrap();
+    let doctor = |words: &[&str]| {
+        let mut command = scratch.command(words);
+        let ran = command.env("PATH", &path).output().unwrap();
+        let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        (ran.status.code(), report)
+    };
+    let (code, report) = doctor(&["doctor", "--json"]);
+    assert_eq!(code, Some(1), "{report}");
+    assert!(
+        findings(&report, "bad").contains("ssh to 127.0.0.1 fails"),
+        "{report}"
+    );
+    let (_, report) = doctor(&["doctor", "--json", "--offline"]);
+    assert!(
+        findings(&report, "good").contains("(not tried)"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -161,9 +161,16 @@ fn list(
     }
     for slug in &slugs {
         let metadata = boards.metadata(slug);
-        let counts = counts(boards, context, slug).unwrap_or_else(|error| {
-            output.remark(format!("kanban: board '{slug}': {error}"));
-            StatusCounts::new()
+        let (counts, trouble) = match counts(boards, context, slug) {
+            Ok(counts) => (counts, None),
+            Err(error) => {
+                output.remark(format!("kanban: board '{slug}': {error}"));
+                (StatusCounts::new(), Some(error))
+            }
+        };
+        let state = trouble.as_ref().map(|error| match error.is_damage() {
+            true => "corrupt",
+            false => "unreadable",
         });
         if json {
             let mut row = metadata.fields().clone();
@@ -171,13 +178,17 @@ fn list(
             row.insert("is_current".to_owned(), json!(*slug == current));
             row.insert("counts".to_owned(), json!(counts));
             row.insert("total".to_owned(), json!(counts.values().sum::<i64>()));
+            if let (Some(state), Some(error)) = (state, &trouble) {
+                row.insert("state".to_owned(), json!(state));
+                row.insert("error".to_owned(), json!(error.to_string()));
+            }
             rows.push(Value::Object(row));
         } else {
             let mark = if *slug == current { "●" } else { " " };
-            let shown = if counts.is_empty() {
-                "(empty)".to_owned()
-            } else {
-                join_counts(&counts)
+            let shown = match state {
+                Some(state) => format!("({state})"),
+                None if counts.is_empty() => "(empty)".to_owned(),
+                None => join_counts(&counts),
             };
             output.line(format!(
                 "{mark}   {slug:<24}  {:<28}  {shown}",

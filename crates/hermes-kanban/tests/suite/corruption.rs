@@ -59,6 +59,23 @@ fn a_damaged_board_is_refused_and_copied_once() {
     }
     assert_eq!(backups(home.root()).len(), 1);
     assert_eq!(fs::read(&path).unwrap(), bytes, "the original is as it was");
+    // Not an empty board among others.
+    let listed = home.kanban("boards list");
+    assert!(
+        listed.out.contains("(corrupt)") && !listed.out.contains("(empty)"),
+        "{}",
+        listed.out
+    );
+    let rows: serde_json::Value =
+        serde_json::from_str(&home.kanban("boards list --json").out).unwrap();
+    assert_eq!(rows[0]["state"], "corrupt", "{rows}");
+    assert!(
+        rows[0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("Refusing to open corrupt"),
+        "{rows}"
+    );
 }
 
 #[test]

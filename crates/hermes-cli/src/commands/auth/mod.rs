@@ -2,7 +2,6 @@
 
 mod menu;
 
-use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
 use clap::{Subcommand, ValueEnum};
@@ -76,8 +75,6 @@ enum Action {
         /// The provider
         provider: String,
     },
-    #[command(hide = true, disable_help_flag = true)]
-    Spotify(Words),
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,13 +82,6 @@ enum Kind {
     #[value(alias = "api_key")]
     ApiKey,
     Oauth,
-}
-
-/// Any arguments, for what is not built yet.
-#[derive(clap::Args, Debug)]
-struct Words {
-    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
-    _words: Vec<OsString>,
 }
 
 pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
@@ -113,7 +103,6 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         Some(Action::Reset { provider }) => keys.reset(&provider, out),
         Some(Action::Status { provider, json }) => keys.status(&provider, json, out),
         Some(Action::Logout { provider }) => keys.logout(&provider, out),
-        Some(Action::Spotify(_)) => Err(not_built("auth spotify")),
     }
 }
 

@@ -156,6 +156,7 @@ pub(super) fn check_profiles(context: &Context, findings: &mut Findings) {
     findings.group("Profiles");
     let profiles = Profiles::new(&context.home, context.policy());
     match profiles.list() {
+        Ok(names) if names.len() == 1 => findings.good("1 profile"),
         Ok(names) => findings.good(format!("{} profiles", names.len())),
         Err(error) => {
             let remedy = format!("look at {}", context.home.profiles_dir().display());

@@ -2,7 +2,7 @@
 //! backend needs, and the model's server.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hermes_config::Config;
 use hermes_home::env;
@@ -13,7 +13,16 @@ use crate::{Context, endpoint};
 
 pub(super) fn check(context: &Context, config: &Config, network: bool, findings: &mut Findings) {
     check_command(context, findings);
-    check_programs(context, config, findings);
+    check_git(context, findings);
+    // What stands in place of a file that cannot be read says nothing about it.
+    if context.config().is_err() {
+        findings.warning(
+            "terminal backend and model were not looked at: the configuration cannot be read",
+            "mend the configuration, then `hermes doctor` again",
+        );
+        return;
+    }
+    check_backend(context, config, network, findings);
     check_model(config, network, findings);
 }
 
@@ -42,16 +51,19 @@ fn check_command(context: &Context, findings: &mut Findings) {
     }
 }
 
-fn check_programs(context: &Context, config: &Config, findings: &mut Findings) {
+fn check_git(context: &Context, findings: &mut Findings) {
     findings.group("Programs");
     match find_program("git", context) {
         Some(_) => findings.good("git"),
         None => findings.warning("git is missing; worktrees need it", "install git"),
     }
+}
+
+fn check_backend(context: &Context, config: &Config, network: bool, findings: &mut Findings) {
     let backend = config.string("terminal.backend").unwrap_or_default();
     match backend.as_str() {
         "docker" => check_docker(context, findings),
-        "ssh" => check_ssh(context, config, findings),
+        "ssh" => check_ssh(context, config, network, findings),
         _ => findings.good(format!(
             "terminal backend: {}",
             if backend.is_empty() {
@@ -103,21 +115,68 @@ fn check_docker(context: &Context, findings: &mut Findings) {
     }
 }
 
-fn check_ssh(context: &Context, config: &Config, findings: &mut Findings) {
-    if find_program("ssh", context).is_none() {
+fn check_ssh(context: &Context, config: &Config, network: bool, findings: &mut Findings) {
+    let Some(program) = find_program("ssh", context) else {
         findings.bad(
             "terminal.backend is ssh, but there is no ssh",
             "install the ssh client",
         );
         return;
+    };
+    let setting = |key: &str| config.optional_string(key).ok().flatten();
+    for (key, word) in [("terminal.ssh_host", "HOST"), ("terminal.ssh_user", "USER")] {
+        if setting(key).is_none() {
+            findings.bad(
+                format!("terminal.backend is ssh, but {key} is not set"),
+                format!("`hermes config set {key} {word}`"),
+            );
+            return;
+        }
     }
-    match config.optional_string("terminal.ssh_host") {
-        Ok(Some(host)) => findings.good(format!("terminal backend: ssh to {host}")),
-        _ => findings.bad(
-            "terminal.backend is ssh, but terminal.ssh_host is not set",
-            "`hermes config set terminal.ssh_host HOST`",
+    let host = setting("terminal.ssh_host").unwrap_or_default();
+    if !network {
+        findings.good(format!("terminal backend: ssh to {host} (not tried)"));
+        return;
+    }
+    match login(&program, config, &setting, &host) {
+        Ok(()) => findings.good(format!("terminal backend: ssh to {host}")),
+        Err(reason) => findings.bad(
+            format!("terminal backend: ssh to {host} fails: {reason}"),
+            "look at terminal.ssh_host, ssh_user, ssh_port and ssh_key, and try `ssh` by hand",
         ),
     }
+}
+
+/// Whether the host lets us in without a question.
+fn login(
+    program: &Path,
+    config: &Config,
+    setting: &dyn Fn(&str) -> Option<String>,
+    host: &str,
+) -> Result<(), String> {
+    let mut command = Command::new(program).args([
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ConnectTimeout=5",
+        "-o",
+        "StrictHostKeyChecking=accept-new",
+    ]);
+    if let Ok(port) = config.integer("terminal.ssh_port") {
+        command = command.args(["-p".to_owned(), port.to_string()]);
+    }
+    if let Some(key) = setting("terminal.ssh_key") {
+        command = command.args(["-i".to_owned(), key]);
+    }
+    let user = setting("terminal.ssh_user").unwrap_or_default();
+    let command = command.args(["-l", &user, "--", host, "true"]);
+    let done = output_blocking(command, Limits::seconds(10)).map_err(|error| error.to_string())?;
+    if done.success() {
+        return Ok(());
+    }
+    let reason = done.stderr_text();
+    let last = reason.lines().rev().find(|line| !line.trim().is_empty());
+    Err(last.unwrap_or("no reason given").trim().to_owned())
 }
 
 fn check_model(config: &Config, network: bool, findings: &mut Findings) {

@@ -10,13 +10,10 @@ mod import;
 mod rename;
 mod show;
 
-use std::ffi::OsString;
-
 use clap::Subcommand;
 use hermes_home::profile::Profiles;
 use hermes_types::ProfileName;
 
-use super::not_built;
 use crate::{CommandError, Context, Exit, Out};
 
 pub(super) use facts::{Facts, Gateway, count_skills};
@@ -82,17 +79,6 @@ enum Action {
     Export(export::Args),
     /// Make a profile of such a file
     Import(import::Args),
-    #[command(hide = true, disable_help_flag = true)]
-    Install(Words),
-    #[command(hide = true, disable_help_flag = true)]
-    Update(Words),
-}
-
-/// Any arguments, for what is not built yet.
-#[derive(clap::Args, Debug)]
-struct Words {
-    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
-    _words: Vec<OsString>,
 }
 
 pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
@@ -109,8 +95,6 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         Some(Action::Rename { old, new }) => rename::run(&old, &new, context, out),
         Some(Action::Export(args)) => export::run(&args, context, out),
         Some(Action::Import(args)) => import::run(&args, context, out),
-        Some(Action::Install(_)) => Err(not_built("profile install")),
-        Some(Action::Update(_)) => Err(not_built("profile update")),
     }
 }
 

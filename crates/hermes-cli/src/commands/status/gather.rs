@@ -65,6 +65,8 @@ pub(crate) struct Status {
     pub(crate) home: String,
     pub(crate) version: &'static str,
     pub(crate) config_file: bool,
+    /// Why it cannot be read; then nothing is known of what it says.
+    pub(crate) config_error: Option<String>,
     pub(crate) env_file: bool,
     pub(crate) model: Option<String>,
     pub(crate) provider: Option<String>,
@@ -120,6 +122,14 @@ pub(crate) struct Sessions {
 }
 
 impl Status {
+    /// Where commands run, as far as that is known.
+    pub(crate) fn backend(&self) -> &str {
+        match self.config_error {
+            Some(_) => "unknown",
+            None => &self.terminal.backend,
+        }
+    }
+
     pub(crate) fn gather(context: &Context, config: &Config, deep: bool) -> Self {
         let home = &context.home;
         let environment = config.environment();
@@ -132,6 +142,7 @@ impl Status {
             home: home.display(home.path()),
             version: version::VERSION,
             config_file: home.config_file().is_file(),
+            config_error: context.config().err().map(|error| error.to_string()),
             env_file: home.env_file().is_file(),
             model: text("model")
                 .or_else(|| text("model.default"))

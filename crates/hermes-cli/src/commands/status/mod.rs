@@ -46,10 +46,10 @@ fn print(status: &Status, all: bool, out: &mut Out) -> Result<(), CommandError> 
     page.fact("Version", status.version)?;
     page.fact(
         "Config",
-        if status.config_file {
-            "config.yaml"
-        } else {
-            "defaults, no config.yaml"
+        match (status.config_file, &status.config_error) {
+            (_, Some(_)) => "config.yaml cannot be read; what follows does not know it",
+            (true, None) => "config.yaml",
+            (false, None) => "defaults, no config.yaml",
         },
     )?;
     page.mark(
@@ -63,13 +63,16 @@ fn print(status: &Status, all: bool, out: &mut Out) -> Result<(), CommandError> 
     )?;
 
     page.section("Model")?;
-    page.fact("Model", status.model.as_deref().unwrap_or("not configured"))?;
+    let known = status.config_error.is_none();
+    let or = |text: &Option<String>, other: &str| match (text, known) {
+        (Some(text), _) => text.clone(),
+        (None, true) => other.to_owned(),
+        (None, false) => "unknown".to_owned(),
+    };
+    page.fact("Model", &or(&status.model, "not configured"))?;
     page.fact(
         "Provider",
-        status
-            .provider
-            .as_deref()
-            .unwrap_or("chosen by the model's name"),
+        &or(&status.provider, "chosen by the model's name"),
     )?;
     if let Some(endpoint) = &status.endpoint {
         page.fact("Server", &endpoint.url)?;
@@ -95,7 +98,7 @@ fn print(status: &Status, all: bool, out: &mut Out) -> Result<(), CommandError> 
     }
 
     page.section("Terminal")?;
-    page.fact("Backend", &status.terminal.backend)?;
+    page.fact("Backend", status.backend())?;
     for (name, value) in &status.terminal.details {
         page.fact(name, value)?;
     }
@@ -138,7 +141,7 @@ fn print(status: &Status, all: bool, out: &mut Out) -> Result<(), CommandError> 
         "Sessions",
         &match sessions.stored {
             Some(stored) => format!("{} active, {stored} stored", sessions.active),
-            None => format!("{} active", sessions.active),
+            None => format!("{} active, state.db cannot be read", sessions.active),
         },
     )?;
     writeln!(page.out, "\n`hermes doctor` looks for problems.")?;

@@ -76,7 +76,7 @@ enum Switch {
     Off,
 }
 
-fn resolved(config: &Config, platform: &str) -> Result<PlatformTools, CommandError> {
+pub(super) fn resolved(config: &Config, platform: &str) -> Result<PlatformTools, CommandError> {
     if !PLATFORMS.contains(&platform) {
         return Err(CommandError::user(format!("unknown platform {platform:?}"))
             .hint(format!("use one of {}", PLATFORMS.join(", "))));
