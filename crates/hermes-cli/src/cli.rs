@@ -174,10 +174,13 @@ pub fn command() -> Command {
     let mut tree = Cli::command()
         .after_long_help(more)
         .subcommands(NOT_BUILT.iter().copied().map(known_by_name));
-    for (verb, names) in NOT_BUILT_BELOW {
-        tree = tree.mut_subcommand(verb, |verb| {
-            verb.subcommands(names.iter().copied().map(known_by_name))
-        });
+    // In place: `mut_subcommand` would put each of them last.
+    for verb in tree.get_subcommands_mut() {
+        let name = verb.get_name().to_owned();
+        if let Some((_, below)) = NOT_BUILT_BELOW.iter().find(|(known, _)| *known == name) {
+            let whole = std::mem::take(verb);
+            *verb = whole.subcommands(below.iter().copied().map(known_by_name));
+        }
     }
     tree
 }
