@@ -38,8 +38,11 @@ static WINDOWS: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
 pub fn known_window(model: &str) -> Option<u64> {
     let name = model.to_ascii_lowercase().replace('.', "-");
     let name = name.rsplit('/').next().unwrap_or(&name);
-    let large = Claude::parse(name).is_some_and(|claude| {
-        matches!(claude.family, "opus" | "sonnet") && claude.is_at_least(4, 6)
+    let large = Claude::parse(name).is_some_and(|claude| match claude.family {
+        "opus" | "sonnet" => claude.is_at_least(4, 6),
+        "haiku" => claude.is_at_least(5, 5),
+        "fable" => true,
+        _ => false,
     });
     if large {
         return Some(1_000_000);
@@ -305,6 +308,11 @@ mod tests {
         for (model, window) in [
             ("anthropic/claude-opus-4.6", Some(1_000_000)),
             ("claude-sonnet-4-5-20250929", Some(200_000)),
+            ("claude-haiku-4-5", Some(200_000)),
+            ("claude-haiku-5-5", Some(1_000_000)),
+            ("claude-fable-5-1", Some(1_000_000)),
+            ("gpt-5.6-luna", Some(1_050_000)),
+            ("grok-4.6", Some(500_000)),
             ("gpt-5-mini", Some(400_000)),
             ("openai/gpt-5.4", Some(1_050_000)),
             ("gpt-4.1-mini", Some(1_047_576)),

@@ -14,21 +14,30 @@ pub struct Price {
     pub cache_read: Option<f64>,
     #[serde(default)]
     pub cache_write: Option<f64>,
+    /// A prompt of more tokens than the first number costs this many times as much,
+    /// as a whole: input and cached input, output.
+    #[serde(default)]
+    pub long: Option<(u64, f64, f64)>,
 }
 
 impl Price {
-    /// `None` when cached tokens were used and their price is not known.
+    /// What one request cost; `None` when cached tokens were used and their price is
+    /// not known.
     pub fn of(&self, usage: &Usage) -> Option<f64> {
         let priced = |tokens: u64, price: Option<f64>| match (tokens, price) {
             (0, _) => Some(0.0),
             (tokens, Some(price)) => Some(tokens as f64 * price),
             (_, None) => None,
         };
-        let sum = usage.input as f64 * self.input
-            + usage.output as f64 * self.output
+        let (input, output) = match self.long {
+            Some((above, input, output)) if usage.prompt() > above => (input, output),
+            _ => (1.0, 1.0),
+        };
+        let read = usage.input as f64 * self.input
             + priced(usage.cache_read, self.cache_read)?
             + priced(usage.cache_write, self.cache_write)?;
-        Some(sum / 1e6)
+        let written = usage.output as f64 * self.output;
+        Some((read * input + written * output) / 1e6)
     }
 }
 
@@ -134,12 +143,37 @@ mod tests {
     }
 
     #[test]
+    fn a_long_prompt_costs_more_as_a_whole() {
+        let price = published_price("gpt-5.6-sol").unwrap();
+        let request = |input, cache_read| Usage {
+            input,
+            cache_read,
+            output: 100_000,
+            ..Usage::default()
+        };
+        let costs = |price: &Price, usage: &Usage, expected: f64| {
+            let got = price.of(usage).unwrap();
+            assert!((got - expected).abs() < 1e-9, "{got} is not {expected}");
+        };
+        costs(&price, &request(272_000, 0), 1.088 + 2.0);
+        costs(
+            &price,
+            &request(300_000, 200_000),
+            2.0 * (1.2 + 0.08) + 1.5 * 2.0,
+        );
+        // Five times as much from 100,000 tokens on.
+        let haiku = published_price("claude-haiku-5-5").unwrap();
+        costs(&haiku, &request(200_000, 0), 5.0 * (0.02 + 0.05));
+    }
+
+    #[test]
     fn cached_tokens_have_their_own_price_or_make_the_sum_unknown() {
         let price = Price {
             input: 3.0,
             output: 15.0,
             cache_read: Some(0.3),
             cache_write: Some(3.75),
+            long: None,
         };
         let usage = Usage {
             input: 1_000_000,

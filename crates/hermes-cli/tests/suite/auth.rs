@@ -70,10 +70,14 @@ fn what_does_not_exist_is_named() {
         "error: the key is empty\n"
     );
     assert!(!scratch.exists(".hermes/auth.json") && !scratch.exists("auth.json"));
+    assert_eq!(
+        scratch.fails(2, ["auth", "add", "nous", "--type", "oauth"]),
+        "error: signing in to nous in a browser is not built yet\nhint: `hermes auth add nous` stores an API key\n"
+    );
     assert!(
         scratch
-            .fails(2, ["auth", "add", "nous", "--type", "oauth"])
-            .contains("not built yet")
+            .fails(2, ["auth", "add", "codex", "--type", "oauth"])
+            .contains("hint: use `--provider openai-api` with an API key")
     );
 }
 
@@ -140,7 +144,16 @@ fn a_login_that_the_reference_made_can_be_forgotten() {
         r#"{"version": 1, "active_provider": "nous", "future": 1,
             "providers": {"nous": {"refresh_token": "r"}, "other": {}},
             "credential_pool": {"nous": [{"id": "aaaaaa", "label": "dc", "auth_type": "oauth",
-              "priority": 0, "source": "device_code", "access_token": "t"}]}}"#,
+              "priority": 0, "source": "device_code", "access_token": "t", "refresh_token": "r"}]}}"#,
+    );
+    // It is not used, and whoever needs it is told so.
+    let asked = scratch.run(["-z", "hi", "--provider", "nous", "-m", "m"]);
+    assert_eq!(asked.code, 1);
+    assert!(
+        asked
+            .stderr
+            .contains("the login that Python Hermes stored is not used"),
+        "{asked:#?}"
     );
     scratch.ok(["auth", "logout", "nous-portal"]);
     let stored: serde_json::Value = serde_json::from_str(&scratch.read("auth.json")).unwrap();

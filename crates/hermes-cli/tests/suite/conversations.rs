@@ -585,8 +585,8 @@ fn providers_that_take_no_key_say_so_and_what_to_use() {
     for (provider, instead) in [
         ("openai-codex", "openai-api"),
         ("gemini-cli", "gemini"),
-        ("copilot", "openrouter"),
-        ("bedrock", "openrouter"),
+        ("copilot", "openai-api"),
+        ("bedrock", "anthropic"),
     ] {
         let ran = scratch.run(["--provider", provider, "-m", "x", "-z", "hi"]);
         assert_eq!(ran.code, 1, "{ran:#?}");

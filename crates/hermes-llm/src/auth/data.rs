@@ -35,6 +35,20 @@ impl AuthData {
         self.root.get("active_provider").and_then(Value::as_str)
     }
 
+    /// Whether somebody signed in to a provider in a browser.
+    pub fn has_login(&self, provider: &str) -> bool {
+        let stored = self
+            .root
+            .get("providers")
+            .and_then(|logins| logins.get(provider))
+            .is_some_and(Value::is_object);
+        stored
+            || self
+                .entries(provider)
+                .iter()
+                .any(|entry| entry.auth_type() == "oauth")
+    }
+
     /// Providers that have entries, in the order of the file.
     pub fn pooled_providers(&self) -> Vec<&str> {
         self.root

@@ -132,9 +132,13 @@ impl Entry {
         self.fields.insert("priority".to_owned(), json!(priority));
     }
 
-    /// The key itself, when the file holds it.
+    /// The key itself, when the file holds it. The token of a login is none: it must
+    /// be renewed, which is not built here, and one that has run out would be marked
+    /// as dead for Python Hermes too.
     pub fn token(&self) -> Option<Secret> {
+        let is_login = self.auth_type() == "oauth" && !self.text("refresh_token").is_empty();
         Some(self.text("access_token"))
+            .filter(|_| !is_login)
             .filter(|token| !token.is_empty())
             .map(Secret::new)
     }

@@ -247,6 +247,7 @@ impl<'a> Draft<'a> {
                 provider: self.provider.id.clone(),
                 label: self.provider.label.clone(),
                 variables: self.provider.keys.clone(),
+                login: self.sources.auth.has_login(&self.provider.id),
             });
         }
         Ok((entries.into_iter().next().map(|(_, key)| key), Some(spec)))

@@ -14,6 +14,8 @@ pub enum ResolveError {
         provider: String,
         label: String,
         variables: Vec<String>,
+        /// Python Hermes stored a login, which needs what is not built here.
+        login: bool,
     },
     #[error("no model is set for provider {provider}")]
     NoModel { provider: String },
@@ -45,12 +47,19 @@ impl ResolveError {
                 Some(similar) => format!("did you mean `{similar}`?"),
                 None => "own endpoints are named under `providers` in config.yaml".to_owned(),
             },
-            Self::NoKey { provider, variables, .. } => match variables.first() {
-                Some(variable) => {
-                    format!("set `{variable}` or run `hermes auth add {provider}`")
+            Self::NoKey { provider, variables, login, .. } => {
+                let way = match variables.first() {
+                    Some(variable) => {
+                        format!("set `{variable}` or run `hermes auth add {provider}`")
+                    }
+                    None => format!("run `hermes auth add {provider}`"),
+                };
+                if *login {
+                    format!("{way}; the login that Python Hermes stored is not used, because logins in the browser are not built yet")
+                } else {
+                    way
                 }
-                None => format!("run `hermes auth add {provider}`"),
-            },
+            }
             Self::NoModel { .. } => {
                 "choose one with `-m MODEL` or `hermes config set model.default MODEL`".to_owned()
             }

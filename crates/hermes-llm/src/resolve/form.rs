@@ -47,7 +47,8 @@ pub(super) fn form(
             other => other,
         },
         session: match (mode, host) {
-            (ApiMode::Responses, "api.x.ai" | "api.githubcopilot.com") => SessionHint::None,
+            (ApiMode::Responses, "api.githubcopilot.com") => SessionHint::None,
+            // xAI asks for it too: without it a cache is met by chance only.
             (ApiMode::Responses, _) => SessionHint::CacheKey,
             _ => provider.session,
         },
@@ -73,7 +74,13 @@ fn reasoning(provider: &Provider, mode: ApiMode, host: &str, model: &str) -> Rea
     let last = model.rsplit('/').next().unwrap_or(model);
     match mode {
         ApiMode::Responses if host == "api.x.ai" => {
-            let takes = ["grok-3-mini", "grok-4.20-multi-agent", "grok-4.3"];
+            let takes = [
+                "grok-3-mini",
+                "grok-4.20-multi-agent",
+                "grok-4.3",
+                "grok-4.5",
+                "grok-4.6",
+            ];
             if takes.iter().any(|name| last.starts_with(name)) {
                 ReasoningStyle::Effort
             } else {

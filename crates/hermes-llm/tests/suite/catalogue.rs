@@ -487,12 +487,12 @@ fn what_only_a_host_wants_is_sent_to_that_host() {
     let body =
         |resolved: &Resolved| encode(resolved.endpoint.mode, &question(), &resolved.endpoint.form);
     // xAI: an effort without a summary for the models that take one, no patterns
-    // and no enum values with a slash, no cache key but a header.
+    // and no enum values with a slash, a cache key and a header.
     let grok = at_home("xai", "x-ai/grok-4.3", "");
     assert_eq!(grok.endpoint.session_header, Some("x-grok-conv-id"));
     let sent = body(&grok);
     assert_eq!(sent["reasoning"], json!({"effort": "medium"}));
-    assert_eq!(sent.get("prompt_cache_key"), None);
+    assert_eq!(sent["prompt_cache_key"], "s-1");
     let at = &sent["tools"][0]["parameters"]["properties"]["at"];
     assert_eq!((at.get("pattern"), at.get("enum")), (None, None));
     assert_eq!(body(&at_home("xai", "grok-4", "")).get("reasoning"), None);

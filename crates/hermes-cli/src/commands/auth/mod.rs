@@ -91,8 +91,10 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         None => keys.list(None, false, out),
         Some(Action::List { provider, json }) => keys.list(provider.as_deref(), json, out),
         Some(Action::Add {
-            kind: Kind::Oauth, ..
-        }) => Err(not_built("auth add --type oauth")),
+            kind: Kind::Oauth,
+            provider,
+            ..
+        }) => Err(keys.no_login(&provider)),
         Some(Action::Add {
             provider,
             label,
@@ -162,6 +164,22 @@ impl<'a> Keys<'a> {
             spec.name, added.number, added.label
         )?;
         Ok(Exit::SUCCESS)
+    }
+
+    /// Why nobody can sign in, and how the provider is reached instead.
+    fn no_login(&self, provider: &str) -> CommandError {
+        let pool = self
+            .models
+            .with_sources(|sources| pool_for_new_key(provider, sources));
+        match pool {
+            Ok(Ok(pool)) => CommandError::new(
+                ErrorKind::NotBuilt,
+                format!("signing in to {} in a browser is not built yet", pool.name),
+            )
+            .hint(format!("`hermes auth add {}` stores an API key", pool.name)),
+            Ok(Err(error)) => error.into(),
+            Err(error) => error.into(),
+        }
     }
 
     /// The pools that hold something, by name.
