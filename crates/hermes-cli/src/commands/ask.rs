@@ -27,7 +27,13 @@ pub(crate) fn line(question: &str, out: &mut Out) -> Result<Option<String>, Comm
     let open = Open::new(Echo::Shown)?;
     write!(out, "{question}")?;
     out.flush()?;
-    read(open)
+    let is_open = open.is_some();
+    let answer = read(open)?;
+    if is_open && answer.is_none() {
+        // Nobody typed the line break.
+        writeln!(out)?;
+    }
+    Ok(answer)
 }
 
 /// A line that is not shown. Without a terminal it is read from a pipe, so that a

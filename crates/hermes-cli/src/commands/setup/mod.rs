@@ -60,7 +60,7 @@ struct Section {
 enum Ask {
     /// Returns whether something was stored.
     With(fn(&Context, &mut Out) -> Result<bool, CommandError>),
-    /// What it would be about, which is not built yet.
+    /// A sentence about what there is nothing of yet.
     NotBuilt(&'static str),
 }
 
@@ -71,7 +71,7 @@ const SECTIONS: [Section; 6] = [
     },
     Section {
         name: "tts",
-        ask: Ask::NotBuilt("speech"),
+        ask: Ask::NotBuilt("speech is not built yet"),
     },
     Section {
         name: "terminal",
@@ -79,7 +79,7 @@ const SECTIONS: [Section; 6] = [
     },
     Section {
         name: "gateway",
-        ask: Ask::NotBuilt("chat platforms"),
+        ask: Ask::NotBuilt("chat platforms are not built yet"),
     },
     Section {
         name: "tools",
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit,
     {
         return Err(CommandError::new(
             ErrorKind::NotBuilt,
-            format!("{what} is not built yet, so there is nothing to set up"),
+            format!("{what}, so there is nothing to set up"),
         )
         .hint("`hermes setup` asks for everything there is"));
     }
@@ -157,7 +157,7 @@ fn ask(
     }
     for section in SECTIONS.iter().filter(|section| wanted(section.name)) {
         match section.ask {
-            Ask::NotBuilt(what) => writeln!(out, "({}: {what} is not built yet.)", section.name)?,
+            Ask::NotBuilt(what) => writeln!(out, "({}: {what}.)", section.name)?,
             Ask::With(ask) => match ask(&context.renewed(None), out) {
                 Ok(true) => stored.push(section.name),
                 Ok(false) => {}

@@ -86,7 +86,6 @@ pub(super) fn ask(context: &Context, out: &mut Out) -> Result<Offered, CommandEr
     let way = loop {
         let question = "Number or word (Enter: 1, q: leave): ";
         let Some(typed) = line(question, out)? else {
-            writeln!(out)?;
             return left(out);
         };
         let word = typed.to_lowercase();
