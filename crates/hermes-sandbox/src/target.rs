@@ -67,6 +67,16 @@ impl Launch {
             pty: None,
         }
     }
+
+    /// For a target that has no terminal to give; `place` says what it is.
+    pub(crate) fn without_terminal(self, place: &str) -> Result<Self, LaunchError> {
+        match self.pty {
+            None => Ok(self),
+            Some(_) => Err(LaunchError::NotStarted(format!(
+                "{place} has no pseudo-terminal to offer; run it without"
+            ))),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -156,14 +156,6 @@ impl Target for DockerTarget {
     }
 
     fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<Running, LaunchError>> {
-        async move {
-            if launch.pty.is_some() {
-                return Err(LaunchError::NotStarted(
-                    "a container has no pseudo-terminal to offer; run it without".to_owned(),
-                ));
-            }
-            self.start(launch).await
-        }
-        .boxed()
+        async move { self.start(launch.without_terminal("a container")?).await }.boxed()
     }
 }

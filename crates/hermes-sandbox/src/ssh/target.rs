@@ -117,12 +117,8 @@ impl Target for Host {
 
     fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<Running, LaunchError>> {
         async move {
-            if launch.pty.is_some() {
-                return Err(LaunchError::NotStarted(
-                    "a host behind ssh has no pseudo-terminal to offer; run it without".to_owned(),
-                ));
-            }
-            self.start(launch).await
+            self.start(launch.without_terminal("a host behind ssh")?)
+                .await
         }
         .boxed()
     }

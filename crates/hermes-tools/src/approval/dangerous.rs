@@ -1,37 +1,12 @@
 //! What a person is asked about first. One function per family, in the order of
 //! the shared table; the texts are allowlist keys that Python Hermes reads too.
 
+use super::interpreters::{heredoc, scripts};
 use super::paths::{
     is_block_device, is_etc, is_hermes_file, is_project_settings, is_sensitive_file,
 };
 use super::program::Call;
-use super::shell::{Redirect, Simple, assignment};
-
-const SHELLS: &[&str] = &["bash", "sh", "zsh", "ksh", "dash", "ash", "fish"];
-const INTERPRETERS: &[&str] = &[
-    "python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua",
-];
-const SQL_CLIENTS: &[&str] = &[
-    "psql",
-    "mysql",
-    "mariadb",
-    "sqlite3",
-    "sqlite",
-    "sqlcmd",
-    "duckdb",
-    "clickhouse",
-    "clickhouse-client",
-    "cockroach",
-    "mycli",
-    "pgcli",
-    "litecli",
-    "usql",
-];
-/// Programs that only show or search their arguments.
-const SPEAKERS: &[&str] = &[
-    "echo", "printf", "grep", "rg", "git", "gh", "cat", "sed", "awk", "less", "man", "which", "ls",
-    "hermes",
-];
+use super::shell::Redirect;
 
 /// The key of the first rule that the call matches.
 pub(crate) fn dangerous(call: &Call<'_>) -> Option<&'static str> {
@@ -176,179 +151,6 @@ fn sends(call: &Call<'_>, options: &[&str]) -> bool {
                     .is_some_and(|rest| kill(rest.trim_start_matches('=')))
             })
         })
-}
-
-fn scripts(call: &Call<'_>) -> Option<&'static str> {
-    let is_shell = call.is_one_of(SHELLS);
-    if is_shell && has_command_flag(call, "c") {
-        return Some("shell command via -c/-lc flag");
-    }
-    if call.is_one_of(INTERPRETERS) || is_versioned(&call.name) {
-        let flags: &[&str] = match call.name.as_str() {
-            "node" | "nodejs" => &["-e", "-p", "--eval", "--print"],
-            "php" => &["-r"],
-            _ => &["-e", "-c", "-E"],
-        };
-        let evaluates = call
-            .arguments
-            .iter()
-            .take_while(|word| word.starts_with('-'))
-            .any(|word| {
-                flags.contains(&word.as_str())
-                    || (call.name == "perl" && !word.starts_with("--") && word.ends_with('e'))
-            });
-        if evaluates {
-            return Some("script execution via -e/-c flag");
-        }
-    }
-    if (is_shell || call.is_one_of(&["source", ".", "eval"]))
-        && call.arguments.iter().any(|word| fetches_remotely(word))
-    {
-        return Some("execute remote script via process substitution");
-    }
-    None
-}
-
-pub(crate) fn is_shell(call: &Call<'_>) -> bool {
-    call.is_one_of(SHELLS)
-}
-
-pub(crate) fn is_interpreter(call: &Call<'_>) -> bool {
-    call.is_one_of(INTERPRETERS) || is_versioned(&call.name)
-}
-
-/// A shell that reads a downloaded or decoded program from its pipe.
-pub(crate) fn pipes_to_shell(commands: &[Simple]) -> bool {
-    commands.iter().enumerate().any(|(at, simple)| {
-        let Some(call) = Call::of(simple) else {
-            return false;
-        };
-        let executes = call.is_one_of(SHELLS)
-            || ((call.is_one_of(INTERPRETERS) || is_versioned(&call.name))
-                && call.operands().all(|word| word == "-"));
-        if !simple.piped
-            || !executes
-            || call
-                .operands()
-                .any(|word| word != "-" && call.is_one_of(SHELLS) && !call.has_short('s'))
-        {
-            return false;
-        }
-        let mut feeder = at;
-        while feeder > 0 && commands[feeder].piped {
-            feeder -= 1;
-            if Call::of(&commands[feeder]).is_some_and(|call| hides_or_fetches(&call)) {
-                return true;
-            }
-        }
-        false
-    })
-}
-
-/// Literal text that is piped into a shell: as good as `sh -c`.
-pub(crate) fn spoken_to_shell(commands: &[Simple]) -> Vec<String> {
-    let pairs = commands.windows(2).filter(|pair| pair[1].piped);
-    pairs
-        .filter_map(|pair| {
-            let (speaker, shell) = (Call::of(&pair[0])?, Call::of(&pair[1])?);
-            let reads = shell.is_one_of(SHELLS)
-                && (shell.operands().next().is_none() || shell.has_short('s'));
-            let speaks = speaker.is_one_of(&["echo", "printf"]);
-            (reads && speaks).then(|| speaker.operands().collect::<Vec<_>>().join(" "))
-        })
-        .collect()
-}
-
-/// `eval "$(… | base64 -d)"`: what runs cannot be read.
-pub(crate) fn decodes_for_eval(commands: &[Simple]) -> bool {
-    let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
-    let evaluates = |call: &Call<'_>| {
-        let carries =
-            |word: &String| word.contains("$(") || word.contains('`') || word.contains("<(");
-        let itself = call
-            .simple
-            .words
-            .iter()
-            .find(|word| assignment(word).is_none());
-        (call.is_one_of(&["eval", "source", "."]) && call.arguments.iter().any(carries))
-            || itself.is_some_and(|word| word.starts_with("$("))
-    };
-    let decodes = |call: &Call<'_>| {
-        call.simple.nested
-            && call.is_one_of(&["base64", "base32", "xxd", "openssl"])
-            && hides_or_fetches(call)
-    };
-    calls.iter().any(evaluates) && calls.iter().any(decodes)
-}
-
-/// `curl -o f … && sh f`: fetched and run in one breath.
-pub(crate) fn downloaded_and_run(commands: &[Simple]) -> bool {
-    let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
-    calls.iter().enumerate().any(|(at, call)| {
-        if !call.is_one_of(&["curl", "wget", "fetch", "aria2c"]) {
-            return false;
-        }
-        let after = |flag: &str| {
-            let pair = call.arguments.windows(2).find(|pair| pair[0] == flag);
-            pair.map(|pair| pair[1].as_str())
-        };
-        let written = call.simple.redirects.iter().filter(|r| r.writes);
-        let mut files: Vec<&str> = written.map(|r| r.target.as_str()).collect();
-        files.extend(
-            ["-o", "-O", "--output", "--output-document"]
-                .into_iter()
-                .filter_map(after),
-        );
-        calls[at + 1..].iter().any(|later| {
-            let runs = later.is_one_of(SHELLS)
-                || later.is_one_of(&["source", "."])
-                || later.is_one_of(INTERPRETERS)
-                || is_versioned(&later.name);
-            runs && later
-                .operands()
-                .next()
-                .is_some_and(|file| files.contains(&file))
-        })
-    })
-}
-
-fn hides_or_fetches(call: &Call<'_>) -> bool {
-    match call.name.as_str() {
-        "curl" | "wget" | "fetch" | "aria2c" | "http" | "nc" | "ncat" => true,
-        "base64" | "base32" => {
-            call.has_short('d') || call.has_short('D') || call.has_long("decode")
-        }
-        "xxd" => call.has_short('r'),
-        "openssl" | "gunzip" | "zcat" | "gzip" | "rev" | "tr" => true,
-        "echo" | "printf" => {
-            // Literal text is as good as `sh -c`: what it says decides, and escapes hide it.
-            call.arguments
-                .iter()
-                .any(|word| word.contains("\\x") || word.contains("\\0"))
-        }
-        _ => false,
-    }
-}
-
-fn fetches_remotely(word: &str) -> bool {
-    let inner = word.trim_start_matches("<(");
-    (word.starts_with("<(") || word.contains("$("))
-        && ["curl ", "wget ", "curl\t", "wget\t"]
-            .iter()
-            .any(|tool| inner.contains(tool))
-}
-
-fn has_command_flag(call: &Call<'_>, flag: &str) -> bool {
-    call.arguments
-        .iter()
-        .take_while(|word| word.starts_with('-'))
-        .any(|word| !word.starts_with("--") && word.contains(flag))
-}
-
-fn is_versioned(name: &str) -> bool {
-    name.strip_prefix("python").is_some_and(|rest| {
-        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == '.')
-    })
 }
 
 fn overwriting(call: &Call<'_>) -> Option<&'static str> {
@@ -504,12 +306,6 @@ fn editing(call: &Call<'_>) -> Option<&'static str> {
     }
 }
 
-fn heredoc(call: &Call<'_>) -> Option<&'static str> {
-    let interprets =
-        call.is_one_of(SHELLS) || call.is_one_of(INTERPRETERS) || is_versioned(&call.name);
-    (interprets && call.simple.here.is_some()).then_some("script execution via heredoc")
-}
-
 fn git(call: &Call<'_>) -> Option<&'static str> {
     if call.name != "git" {
         return None;
@@ -568,66 +364,5 @@ fn sudo(call: &Call<'_>) -> Option<&'static str> {
             Some("sudo with combined-flag privilege escalation")
         }
         _ => None,
-    })
-}
-
-/// SQL is looked for in the whole line as soon as a client takes part in it, and
-/// in the arguments of programs that do more than speak.
-pub(crate) fn sql(text: &str, commands: &[Simple]) -> Option<&'static str> {
-    let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
-    if calls.iter().any(|call| call.is_one_of(SQL_CLIENTS)) {
-        return statement(text);
-    }
-    calls
-        .iter()
-        .filter(|call| !call.is_one_of(SPEAKERS))
-        .find_map(|call| call.arguments.iter().find_map(|word| statement(word)))
-}
-
-fn statement(text: &str) -> Option<&'static str> {
-    text.lines().find_map(|line| {
-        let line = line.to_uppercase();
-        let words: Vec<&str> = line
-            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .filter(|w| !w.is_empty())
-            .collect();
-        let pair = |first: &str, second: &[&str]| {
-            words
-                .windows(2)
-                .any(|w| w[0] == first && second.contains(&w[1]))
-        };
-        if pair("DROP", &["TABLE", "DATABASE", "SCHEMA"]) {
-            Some("SQL DROP")
-        } else if pair("DELETE", &["FROM"]) && !words.contains(&"WHERE") {
-            Some("SQL DELETE without WHERE")
-        } else if pair("TRUNCATE", &["TABLE"]) {
-            Some("SQL TRUNCATE")
-        } else {
-            None
-        }
-    })
-}
-
-/// `chmod +x f && ./f`: made runnable and run in one breath.
-pub(crate) fn made_runnable_and_run(commands: &[Simple]) -> bool {
-    let calls: Vec<Call<'_>> = commands.iter().filter_map(Call::of).collect();
-    calls.iter().enumerate().any(|(at, call)| {
-        let makes = call.is_called("chmod")
-            && call
-                .operands()
-                .next()
-                .is_some_and(|m| m.contains("+x") || m.contains("+rx") || m == "755" || m == "700");
-        makes
-            && call.operands().skip(1).any(|file| {
-                let name = file.rsplit('/').next().unwrap_or(file);
-                calls[at + 1..].iter().any(|later| {
-                    later
-                        .simple
-                        .words
-                        .iter()
-                        .any(|word| word == file || word == &format!("./{name}"))
-                        && (later.name == name.to_lowercase() || later.is_one_of(SHELLS))
-                })
-            })
     })
 }

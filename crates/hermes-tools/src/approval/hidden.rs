@@ -9,7 +9,7 @@
 
 use super::program::Call;
 use super::shell::{Simple, assignment};
-use super::{Findings, dangerous, hardline};
+use super::{Findings, dangerous, hardline, interpreters};
 
 /// Programs that show, search or store their arguments and their input.
 const SPEAKERS: &[&str] = &[
@@ -377,7 +377,7 @@ pub(super) fn printed(commands: &[Simple]) -> Vec<(String, bool)> {
             runner = runner.or_else(|| outer.into_iter().find(|outer| runs_substitution(outer)));
         }
         let Some(runner) = runner else { continue };
-        let interprets = dangerous::is_interpreter(runner);
+        let interprets = interpreters::is_interpreter(runner);
         let mut said: Vec<String> = call.simple.here.iter().cloned().collect();
         if call.is_one_of(&["echo", "printf"]) {
             said.push(call.operands().collect::<Vec<_>>().join(" "));
@@ -405,8 +405,8 @@ fn written(simple: &Simple) -> Vec<&str> {
 
 /// Reads a program, or the arguments of one, from its input.
 fn runs_input(call: &Call<'_>) -> bool {
-    dangerous::is_shell(call)
-        || dangerous::is_interpreter(call)
+    interpreters::is_shell(call)
+        || interpreters::is_interpreter(call)
         || call.is_one_of(&[
             "xargs", "parallel", "source", ".", "ssh", "at", "batch", "crontab", "make",
         ])
@@ -431,7 +431,7 @@ fn starts_file(call: &Call<'_>, files: &[&str]) -> bool {
 }
 
 fn runs_substitution(call: &Call<'_>) -> bool {
-    (dangerous::is_shell(call) || call.is_one_of(&["source", ".", "eval"]))
+    (interpreters::is_shell(call) || call.is_one_of(&["source", ".", "eval"]))
         && call.arguments.iter().any(|word| word.starts_with("<("))
 }
 

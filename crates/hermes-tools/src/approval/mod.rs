@@ -9,6 +9,7 @@ mod dangerous;
 mod gate;
 mod hardline;
 mod hidden;
+mod interpreters;
 mod judge;
 mod normalize;
 mod paths;
@@ -17,6 +18,7 @@ mod program;
 mod reach;
 mod scripts;
 mod shell;
+mod sql;
 mod touches;
 
 #[cfg(test)]
@@ -128,23 +130,23 @@ fn look(text: &str, depth: usize, findings: &mut Findings) {
         look_at(simple, depth, findings);
     }
     if depth < MAX_DEPTH {
-        for script in dangerous::spoken_to_shell(&commands) {
+        for script in interpreters::spoken_to_shell(&commands) {
             look(&script, depth + 1, findings);
         }
     }
     if hidden::may_hide(text) {
         look_closer(text, &commands, depth, findings);
     }
-    if dangerous::pipes_to_shell(&commands)
-        || dangerous::decodes_for_eval(&commands)
-        || dangerous::downloaded_and_run(&commands)
+    if interpreters::pipes_to_shell(&commands)
+        || interpreters::decodes_for_eval(&commands)
+        || interpreters::downloaded_and_run(&commands)
     {
         findings.add("pipe remote content to shell");
     }
-    if let Some(key) = dangerous::sql(text, &commands) {
+    if let Some(key) = sql::sql(text, &commands) {
         findings.add(key);
     }
-    if dangerous::made_runnable_and_run(&commands) {
+    if interpreters::made_runnable_and_run(&commands) {
         findings.add("chmod +x followed by immediate execution");
     }
     if text.contains('`')

@@ -7,6 +7,7 @@
 
 use hermes_sandbox::{FileKind, Files, SandboxPath};
 
+use super::interpreters::{SHELLS, is_interpreter};
 use super::program::Call;
 use super::shell::{self, Simple};
 use super::{Findings, MAX_DEPTH, examine, hidden, inner_scripts};
@@ -19,8 +20,6 @@ const MAX_FILES: usize = 8;
 const SYSTEM: &[&str] = &[
     "/bin/", "/sbin/", "/usr/", "/lib/", "/opt/", "/nix/", "/snap/",
 ];
-const SHELLS: &[&str] = &["bash", "sh", "zsh", "ksh", "dash", "ash"];
-const INTERPRETERS: &[&str] = &["python", "perl", "ruby", "node", "php", "pypy"];
 /// Options of shells and interpreters that have a word of their own.
 const VALUED: &[&str] = &[
     "-o",
@@ -117,10 +116,7 @@ impl Runs {
     fn call(&mut self, call: &Call<'_>, feeder: Option<&Simple>) {
         let simple = call.simple;
         let is_shell = call.is_one_of(SHELLS);
-        let interprets = INTERPRETERS.iter().any(|name| {
-            let version = call.name.strip_prefix(name);
-            version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
-        });
+        let interprets = is_interpreter(call);
         if call.is_one_of(&["cd", "pushd", "chdir"]) {
             self.directories
                 .extend(call.operands().next().map(str::to_owned));

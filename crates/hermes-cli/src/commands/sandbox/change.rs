@@ -63,45 +63,28 @@ async fn chosen(world: &World, args: &Args) -> Result<Vec<Container>, CommandErr
     Ok(chosen)
 }
 
-pub(crate) async fn start(
-    args: &Args,
-    context: &Context,
-    out: &mut Out,
-) -> Result<Exit, CommandError> {
-    let world = World::new(context, out)?;
-    for container in chosen(&world, args).await? {
-        let done = world.inventory().start(&container).await;
-        done.map_err(docker_error)?;
-        out.line(container.id.short())?;
-    }
-    Ok(Exit::SUCCESS)
+/// What is done to each of the chosen containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Start,
+    Stop,
+    Remove,
 }
 
-pub(crate) async fn stop(
+pub(crate) async fn each(
+    change: Change,
     args: &Args,
     context: &Context,
     out: &mut Out,
 ) -> Result<Exit, CommandError> {
     let world = World::new(context, out)?;
     for container in chosen(&world, args).await? {
-        let done = world.inventory().stop(&container, leased(args.force)).await;
-        done.map_err(docker_error)?;
-        out.line(container.id.short())?;
-    }
-    Ok(Exit::SUCCESS)
-}
-
-pub(crate) async fn rm(
-    args: &Args,
-    context: &Context,
-    out: &mut Out,
-) -> Result<Exit, CommandError> {
-    let world = World::new(context, out)?;
-    for container in chosen(&world, args).await? {
-        let done = world
-            .inventory()
-            .remove(&container, leased(args.force))
-            .await;
+        let inventory = world.inventory();
+        let done = match change {
+            Change::Start => inventory.start(&container).await,
+            Change::Stop => inventory.stop(&container, leased(args.force)).await,
+            Change::Remove => inventory.remove(&container, leased(args.force)).await,
+        };
         done.map_err(docker_error)?;
         out.line(container.id.short())?;
     }

@@ -8,6 +8,7 @@ mod exec;
 mod list;
 mod world;
 
+use change::Change;
 use clap::Subcommand;
 
 pub(crate) use exec::sandbox_error;
@@ -54,9 +55,9 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
             Verb::Ls(args) => list::ls(&args, context, out).await,
             Verb::Show(args) => list::show(&args, context, out).await,
             Verb::Exec(args) => exec::run(args, context, out).await,
-            Verb::Start(args) => change::start(&args, context, out).await,
-            Verb::Stop(args) => change::stop(&args, context, out).await,
-            Verb::Rm(args) => change::rm(&args, context, out).await,
+            Verb::Start(args) => change::each(Change::Start, &args, context, out).await,
+            Verb::Stop(args) => change::each(Change::Stop, &args, context, out).await,
+            Verb::Rm(args) => change::each(Change::Remove, &args, context, out).await,
             Verb::Recreate(args) => change::recreate(&args, context, out).await,
             Verb::Prune(args) => change::prune(&args, context, out).await,
             Verb::Logs(args) => list::logs(&args, context, out).await,
