@@ -14,7 +14,6 @@ use hermes_llm::{Models, OpenError, Secret};
 use serde_json::json;
 
 use super::ask::hidden;
-use super::not_built;
 use crate::{CommandError, Context, ErrorKind, Exit, Out};
 
 #[derive(clap::Args, Debug)]
