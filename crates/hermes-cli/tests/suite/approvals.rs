@@ -135,7 +135,9 @@ fn a_person_says_once_session_always_or_no() {
     let session = Stage::new();
     again(&session);
     session.calls("terminal", json!({"command": REMOVE}));
-    let lines = ["go", "session", "again", "/new", "third", "deny", "/quit"];
+    let lines = [
+        "go", "session", "again", "/new", "yes", "third", "deny", "/quit",
+    ];
     let ran = session.talk(&["chat"], &lines);
     assert_eq!(
         ran.stdout.matches("May this command run?").count(),
@@ -168,7 +170,7 @@ fn yolo_is_switched_per_conversation() {
     for _ in 0..3 {
         stage.calls("terminal", json!({"command": REMOVE}));
     }
-    let lines = ["/yolo", "one", "/new", "two", "no", "/quit"];
+    let lines = ["/yolo", "one", "/new", "yes", "two", "no", "/quit"];
     let ran = stage.talk(&["chat"], &lines);
     assert_eq!(
         ran.stdout.matches("May this command run?").count(),
