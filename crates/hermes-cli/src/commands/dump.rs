@@ -118,12 +118,7 @@ fn features(status: &Status, config: &Config, context: &Context, out: &mut Out) 
     let skills = count_skills(&context.home.join("skills"));
     writeln!(out, "\nfeatures:")?;
     let toolsets = match super::tools::resolved(config, "cli") {
-        Ok(tools) => tools
-            .toolsets
-            .iter()
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", "),
+        Ok(tools) => tools.toolsets.join(", "),
         Err(_) => "(unknown)".to_owned(),
     };
     for (name, value) in [
