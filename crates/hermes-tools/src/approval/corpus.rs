@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 
-use super::examine;
+use super::shell::Known;
+use super::{Findings, examine, examine_knowing};
 
 const DANGEROUS: &str = include_str!("corpus/dangerous.tsv");
 const HARMLESS: &str = include_str!("corpus/harmless.txt");
@@ -13,14 +14,22 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !line.trim().is_empty() && !line.starts_with("## "))
 }
 
+/// As in a project of somebody's.
+fn found(command: &str) -> Findings {
+    let known = Known {
+        place: Some("/srv/work/project".to_owned()),
+        ..Known::default()
+    };
+    examine_knowing(&command.replace("\\n", "\n"), &known)
+}
+
 #[test]
 fn every_dangerous_line_is_caught_under_its_key() {
     let mut missed = Vec::new();
     let mut count = 0;
     for line in lines(DANGEROUS) {
         let (key, command) = line.split_once('\t').expect("key, tab, command");
-        let command = command.replace("\\n", "\n");
-        let found = examine(&command);
+        let found = found(command);
         let caught = match key.strip_prefix("hardline: ") {
             Some(text) => found.hardline == Some(text),
             None => found.dangerous.contains(&key),
@@ -40,11 +49,25 @@ fn every_dangerous_line_is_caught_under_its_key() {
 }
 
 #[test]
+fn the_working_directory_completes_what_is_named() {
+    for command in [
+        "rm -rf ../../../etc",
+        "rm -rf $PWD/../../../../../../etc",
+        "cd ../../.. && rm -rf usr",
+    ] {
+        let text = Some("recursive delete of system directory");
+        assert_eq!(found(command).hardline, text, "{command}");
+    }
+    assert_eq!(found("rm -rf ../etc").hardline, None);
+    assert_eq!(found("(cd /; ls); rm -rf etc").hardline, None);
+}
+
+#[test]
 fn harmless_commands_raise_at_most_two_alarms_in_a_hundred() {
     let mut alarms = Vec::new();
     let mut count = 0;
     for command in lines(HARMLESS) {
-        let found = examine(&command.replace("\\n", "\n"));
+        let found = found(command);
         assert_eq!(
             found.hardline, None,
             "a harmless command is blocked for good: {command}"

@@ -1,12 +1,14 @@
 //! What a person is asked about first. One function per family, in the order of
 //! the shared table; the texts are allowlist keys that Python Hermes reads too.
 
+use super::hardline::formats;
 use super::interpreters::{heredoc, scripts};
 use super::paths::{
-    is_block_device, is_etc, is_hermes_file, is_project_settings, is_sensitive_file,
+    is_block_device, is_etc, is_filesystem_root, is_hermes_file, is_home, is_project_settings,
+    is_sensitive_file, is_system_directory,
 };
 use super::program::Call;
-use super::shell::Redirect;
+use super::shell::Simple;
 
 /// The key of the first rule that the call matches.
 pub(crate) fn dangerous(call: &Call<'_>) -> Option<&'static str> {
@@ -27,6 +29,17 @@ pub(crate) fn dangerous(call: &Call<'_>) -> Option<&'static str> {
 }
 
 fn deletion(call: &Call<'_>) -> Option<&'static str> {
+    let unlinks = call.name == "unlink"
+        || (call.name == "shred" && (call.has_short('u') || call.has_long("remove")));
+    if unlinks && call.operands().any(|path| path.starts_with('/')) {
+        return Some("delete in root path");
+    }
+    // What is moved away is gone from there.
+    let is_needed =
+        |path: &String| is_filesystem_root(path) || is_system_directory(path) || is_home(path);
+    if call.name == "mv" && call.places().any(|path| is_needed(&path)) && !moves_into(call) {
+        return Some("delete in root path");
+    }
     if !call.is_called("rm") {
         return None;
     }
@@ -38,6 +51,15 @@ fn deletion(call: &Call<'_>) -> Option<&'static str> {
     }
     call.has_long("recursive")
         .then_some("recursive delete (long flag)")
+}
+
+/// Only the last path is one that a system needs: there the others go.
+fn moves_into(call: &Call<'_>) -> bool {
+    let needed: Vec<bool> = call
+        .places()
+        .map(|path| is_filesystem_root(&path) || is_system_directory(&path) || is_home(&path))
+        .collect();
+    matches!(needed.as_slice(), [others @ .., true] if !others.contains(&true))
 }
 
 fn permissions(call: &Call<'_>) -> Option<&'static str> {
@@ -63,8 +85,9 @@ fn permissions(call: &Call<'_>) -> Option<&'static str> {
 }
 
 fn is_world_writable(mode: &str) -> bool {
-    if mode.chars().all(|c| c.is_digit(8)) {
-        return mode
+    let digits = mode.trim_start_matches(['+', '=']);
+    if !digits.is_empty() && digits.chars().all(|c| c.is_digit(8)) {
+        return digits
             .chars()
             .next_back()
             .is_some_and(|other| matches!(other, '2' | '3' | '6' | '7'));
@@ -86,7 +109,7 @@ fn disks(call: &Call<'_>) -> Option<&'static str> {
         "fdisk",
     ]) && call.operands().any(is_block_device)
         && !call.has_short('l');
-    if call.name.starts_with("mkfs") || wipes {
+    if formats(call) || wipes {
         return Some("format filesystem");
     }
     if call.is_one_of(&["shred", "cp", "mv", "tee"]) && call.operands().any(is_block_device) {
@@ -98,7 +121,7 @@ fn disks(call: &Call<'_>) -> Option<&'static str> {
     call.simple
         .redirects
         .iter()
-        .any(|r| r.writes && is_block_device(&r.target))
+        .any(|r| r.writes && is_block_device(&call.simple.placed(&r.target)))
         .then_some("write to block device")
 }
 
@@ -155,27 +178,29 @@ fn sends(call: &Call<'_>, options: &[&str]) -> bool {
 
 fn overwriting(call: &Call<'_>) -> Option<&'static str> {
     if call.name == "tee" {
-        if call.operands().any(is_sensitive_file) {
+        if call.places().any(|path| is_sensitive_file(&path)) {
             return Some("overwrite system file via tee");
         }
         if call.operands().any(is_project_settings) {
             return Some("overwrite project env/config via tee");
         }
     }
-    redirects(&call.simple.redirects)
+    let empties = call.is_one_of(&["truncate", "shred"]);
+    if empties && call.places().any(|path| is_sensitive_file(&path)) {
+        return Some("overwrite system config");
+    }
+    redirects(call.simple)
 }
 
-pub(crate) fn redirects(redirects: &[Redirect]) -> Option<&'static str> {
-    let mut written = redirects
-        .iter()
-        .filter(|r| r.writes)
-        .map(|r| r.target.as_str());
-    written.find_map(|target| {
-        if is_etc(target) {
+pub(crate) fn redirects(simple: &Simple) -> Option<&'static str> {
+    let written = simple.redirects.iter().filter(|r| r.writes);
+    let mut targets = written.map(|r| simple.placed(&r.target));
+    targets.find_map(|target| {
+        if is_etc(&target) {
             Some("overwrite system config")
-        } else if is_sensitive_file(target) {
+        } else if is_sensitive_file(&target) {
             Some("overwrite system file via redirection")
-        } else if is_project_settings(target) {
+        } else if is_project_settings(&target) {
             Some("overwrite project env/config via redirection")
         } else {
             None
@@ -260,17 +285,17 @@ fn copying(call: &Call<'_>) -> Option<&'static str> {
         return None;
     }
     let target = call
-        .operands()
+        .places()
         .last()
         .filter(|_| call.operands().count() > 1)?;
-    if is_sensitive_file(target) || target == "/etc" {
+    if is_sensitive_file(&target) || target.trim_end_matches('/') == "/etc" {
         return Some("copy/move file into system config path");
     }
-    is_project_settings(target).then_some("overwrite project env/config file")
+    is_project_settings(&target).then_some("overwrite project env/config file")
 }
 
 fn editing(call: &Call<'_>) -> Option<&'static str> {
-    let files = || call.operands();
+    let files = || call.places();
     match call.name.as_str() {
         "sed" | "gsed" => {
             let short = call.arguments.iter().any(|w| {
@@ -278,8 +303,8 @@ fn editing(call: &Call<'_>) -> Option<&'static str> {
                     || (w.starts_with('-') && !w.starts_with("--") && w.contains('i'))
             });
             let long = call.has_long("in-place");
-            let hermes = files().any(is_hermes_file);
-            let system = files().any(is_sensitive_file);
+            let hermes = files().any(|file| is_hermes_file(&file));
+            let system = files().any(|file| is_sensitive_file(&file));
             match (short, long, hermes, system) {
                 (true, _, true, _) => Some("in-place edit of Hermes config/env"),
                 (_, true, true, _) => Some("in-place edit of Hermes config/env (long flag)"),
@@ -294,11 +319,11 @@ fn editing(call: &Call<'_>) -> Option<&'static str> {
                 .iter()
                 .any(|w| w.starts_with('-') && w.contains('i')) =>
         {
-            if files().any(is_hermes_file) {
+            if files().any(|file| is_hermes_file(&file)) {
                 Some("in-place edit of Hermes config/env (perl/ruby)")
             } else {
                 files()
-                    .any(is_sensitive_file)
+                    .any(|file| is_sensitive_file(&file))
                     .then_some("in-place edit of system config")
             }
         }
@@ -322,9 +347,19 @@ fn git(call: &Call<'_>) -> Option<&'static str> {
             Some("git clean with force (deletes untracked files)")
         }
         // Unlike Python Hermes, `-d` (which refuses to lose work) is not asked about.
-        "branch" if call.has_short('D') => Some("git branch force delete"),
+        "branch" if call.has_short('D') || (forces(call) && deletes(call)) => {
+            Some("git branch force delete")
+        }
         _ => None,
     }
+}
+
+fn forces(call: &Call<'_>) -> bool {
+    call.has_short('f') || call.has_long("force")
+}
+
+fn deletes(call: &Call<'_>) -> bool {
+    call.has_short('d') || call.has_long("delete")
 }
 
 /// The first word that is neither an option nor the value of one.

@@ -21,7 +21,8 @@ use super::judge::{Judge, Verdict};
 use super::policy::{ApprovalPolicy, Nobody};
 use super::reach::reaches_host;
 use super::scripts::{Script, Shelf};
-use super::{Findings, examine};
+use super::shell::Known;
+use super::{Findings, examine_knowing};
 use crate::tool::ToolContext;
 
 /// The key under which whole scripts are approved.
@@ -171,7 +172,11 @@ impl ApprovalGate {
         if contained && self.is_walled(sandbox) {
             return Admission::Allowed { note: None };
         }
-        let mut findings = examine(command);
+        let known = Known {
+            place: cwd.starts_with('/').then(|| cwd.to_owned()),
+            ..Known::default()
+        };
+        let mut findings = examine_knowing(command, &known);
         let mut text = command.to_owned();
         if contained
             && (!findings.is_clean() || findings.sudo_stdin)

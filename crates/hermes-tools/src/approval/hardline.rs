@@ -9,19 +9,27 @@ use super::shell::Simple;
 pub(crate) fn hardline(call: &Call<'_>) -> Option<&'static str> {
     if call.is_called("rm") {
         for operand in call.operands() {
-            if is_filesystem_root(operand) {
+            // A bare name is a file of the place; a whole tree there is another matter.
+            let path = match call.is_recursive() {
+                true => call.simple.placed(operand),
+                false => operand.to_owned(),
+            };
+            if is_filesystem_root(&path) {
                 return Some("recursive delete of root filesystem");
             }
-            if is_system_directory(operand) {
+            if is_system_directory(&path) {
                 return Some("recursive delete of system directory");
             }
-            if is_home(operand) {
+            if is_home(&path) {
                 return Some("recursive delete of home directory");
             }
         }
     }
-    if call.name.starts_with("mkfs") || call.is_called("mkfs") {
+    if formats(call) {
         return Some("format filesystem (mkfs)");
+    }
+    if call.is_called("tee") && call.operands().any(is_block_device) {
+        return Some("redirect to raw block device");
     }
     if call.is_called("dd") && call.operands().any(writes_device) {
         return Some("dd to raw block device");
@@ -32,12 +40,18 @@ pub(crate) fn hardline(call: &Call<'_>) -> Option<&'static str> {
     power(call)
 }
 
+/// `mkfs` and the names that it has for single kinds of file systems.
+pub(crate) fn formats(call: &Call<'_>) -> bool {
+    const OTHERS: &[&str] = &["mke2fs", "mkdosfs", "mkntfs", "mkexfatfs"];
+    call.name.starts_with("mkfs") || call.is_called("mkfs") || call.is_one_of(OTHERS)
+}
+
 /// A redirect is a rule of its own: it needs no program at all.
 pub(crate) fn hardline_redirect(simple: &Simple) -> Option<&'static str> {
     let to_device = simple
         .redirects
         .iter()
-        .any(|r| r.writes && is_block_device(&r.target));
+        .any(|r| r.writes && is_block_device(&simple.placed(&r.target)));
     to_device.then_some("redirect to raw block device")
 }
 

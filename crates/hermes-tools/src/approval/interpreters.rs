@@ -15,19 +15,26 @@ pub(super) fn scripts(call: &Call<'_>) -> Option<&'static str> {
         return Some("shell command via -c/-lc flag");
     }
     if call.is_one_of(INTERPRETERS) || is_versioned(&call.name) {
-        let flags: &[&str] = match call.name.as_str() {
-            "node" | "nodejs" => &["-e", "-p", "--eval", "--print"],
-            "php" => &["-r"],
-            _ => &["-e", "-c", "-E"],
+        // `-c` only checks a file in most of them.
+        let (letters, words): (&str, &[&str]) = match call.name.as_str() {
+            "node" | "nodejs" => ("ep", &["--eval", "--print"]),
+            "php" => ("r", &["--run"]),
+            name if name.starts_with("python") => ("c", &[]),
+            _ => ("eE", &[]),
         };
-        let evaluates = call
-            .arguments
-            .iter()
-            .take_while(|word| word.starts_with('-'))
-            .any(|word| {
-                flags.contains(&word.as_str())
-                    || (call.name == "perl" && !word.starts_with("--") && word.ends_with('e'))
-            });
+        let mut options = call.arguments.iter().take_while(|w| w.starts_with('-'));
+        let evaluates = options.any(|word| {
+            let letter = || {
+                // Behind these the rest of the word is a value or a file's ending.
+                let cluster = word[1..].split(['m', 'W', 'X', 'I', 'i', 'M', 'r']).next();
+                cluster.is_some_and(|letters_| letters_.contains(|c| letters.contains(c)))
+            };
+            words
+                .iter()
+                .any(|long| word.split('=').next() == Some(long))
+                || (!word.starts_with("--")
+                    && (letter() || (word.len() > 1 && letters.contains(&word[1..]))))
+        });
         if evaluates {
             return Some("script execution via -e/-c flag");
         }
@@ -82,6 +89,16 @@ pub(crate) fn spoken_to_shell(commands: &[Simple]) -> Vec<String> {
     pairs
         .filter_map(|pair| {
             let (speaker, shell) = (Call::of(&pair[0])?, Call::of(&pair[1])?);
+            if shell.name == "xargs" && speaker.is_one_of(&["echo", "printf"]) {
+                let program = shell.arguments.iter().position(|w| !w.starts_with('-'))?;
+                let words = shell.arguments[program..].iter().map(String::as_str);
+                return Some(
+                    words
+                        .chain(speaker.operands())
+                        .collect::<Vec<_>>()
+                        .join(" "),
+                );
+            }
             let reads = shell.is_one_of(SHELLS)
                 && (shell.operands().next().is_none() || shell.has_short('s'));
             let speaks = speaker.is_one_of(&["echo", "printf"]);

@@ -6,6 +6,7 @@
 
 mod allowlist;
 mod dangerous;
+mod expand;
 mod gate;
 mod hardline;
 mod hidden;
@@ -31,7 +32,7 @@ pub use policy::{ApprovalPolicy, Nobody, Occasion};
 pub(crate) use touches::touches;
 
 use program::Call;
-use shell::Simple;
+use shell::{Known, Simple};
 
 /// What the rules found in a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,17 +74,28 @@ const MAX_GUESSES: usize = 2;
 
 /// Looks through a command line and every script it carries within itself.
 pub fn examine(command: &str) -> Findings {
+    examine_knowing(command, &Known::default())
+}
+
+/// The same for a command that starts in a known place, with known variables.
+fn examine_knowing(command: &str, known: &Known) -> Findings {
     let mut findings = Findings::default();
-    look(&normalize::normalize(command), 0, &mut findings);
+    look(&normalize::normalize(command), known, 0, &mut findings);
     findings
 }
 
 /// Looks for what other programs are made to run.
-fn look_closer(text: &str, commands: &[Simple], depth: usize, findings: &mut Findings) {
+fn look_closer(
+    text: &str,
+    commands: &[Simple],
+    known: &Known,
+    depth: usize,
+    findings: &mut Findings,
+) {
     let read = |script: &str| {
         let mut found = Findings::default();
         if depth < MAX_GUESSES {
-            look(script, depth + 1, &mut found);
+            look(script, known, depth + 1, &mut found);
         }
         found
     };
@@ -120,22 +132,22 @@ fn look_closer(text: &str, commands: &[Simple], depth: usize, findings: &mut Fin
     }
 }
 
-fn look(text: &str, depth: usize, findings: &mut Findings) {
-    let commands = shell::parse(text);
+fn look(text: &str, known: &Known, depth: usize, findings: &mut Findings) {
+    let (commands, known) = shell::parse_knowing(text, known);
     if hardline::is_fork_bomb(text) {
         findings.hardline.get_or_insert("fork bomb");
         findings.add("fork bomb");
     }
     for simple in &commands {
-        look_at(simple, depth, findings);
+        look_at(simple, &known, depth, findings);
     }
     if depth < MAX_DEPTH {
         for script in interpreters::spoken_to_shell(&commands) {
-            look(&script, depth + 1, findings);
+            look(&script, &known, depth + 1, findings);
         }
     }
     if hidden::may_hide(text) {
-        look_closer(text, &commands, depth, findings);
+        look_closer(text, &commands, &known, depth, findings);
     }
     if interpreters::pipes_to_shell(&commands)
         || interpreters::decodes_for_eval(&commands)
@@ -159,12 +171,12 @@ fn look(text: &str, depth: usize, findings: &mut Findings) {
     }
 }
 
-fn look_at(simple: &Simple, depth: usize, findings: &mut Findings) {
+fn look_at(simple: &Simple, known: &Known, depth: usize, findings: &mut Findings) {
     if let Some(text) = hardline::hardline_redirect(simple) {
         findings.hardline.get_or_insert(text);
     }
     let Some(call) = Call::of(simple) else {
-        if let Some(key) = dangerous::redirects(&simple.redirects) {
+        if let Some(key) = dangerous::redirects(simple) {
             findings.add(key);
         }
         return;
@@ -184,8 +196,14 @@ fn look_at(simple: &Simple, depth: usize, findings: &mut Findings) {
                 w == "--stdin" || (w.starts_with('-') && !w.starts_with("--") && w.contains('S'))
             });
     if depth < MAX_DEPTH {
-        for script in inner_scripts(&call) {
-            look(&script, depth + 1, findings);
+        let scripts = inner_scripts(&call);
+        let known = || Known {
+            place: simple.place.clone(),
+            variables: known.variables.clone(),
+        };
+        let known = (!scripts.is_empty()).then(known).unwrap_or_default();
+        for script in scripts {
+            look(&script, &known, depth + 1, findings);
         }
     }
 }

@@ -1,57 +1,101 @@
 //! Paths whose loss or change a person wants to hear about first.
 
-/// `/`, `/*`, and ways to write them: `//`, `/.`, `/../`.
-pub(crate) fn is_filesystem_root(path: &str) -> bool {
-    let path = without_detours(path);
-    path.starts_with('/')
-        && path
-            .split('/')
-            .all(|piece| matches!(piece, "" | "." | ".." | "*" | ".*"))
+use super::program::wildcard_matches;
+
+/// Directories directly under `/` that a system cannot live without.
+const SYSTEM: &[&str] = &[
+    "home", "root", "etc", "usr", "var", "bin", "sbin", "boot", "lib", "lib64",
+];
+
+/// The path without detours, below the place where it is not absolute itself.
+pub(crate) fn placed(place: Option<&str>, path: &str) -> String {
+    match place {
+        Some(place) if !path.starts_with(['/', '~', '$']) => {
+            let whole = tidy(&format!("{place}/{path}"));
+            // There temporary directories are, too: a name alone says nothing.
+            match whole.starts_with("/private/") {
+                true => path.to_owned(),
+                false => whole,
+            }
+        }
+        _ => tidy(path),
+    }
 }
 
-/// `/usr/../etc` is `/etc`, as far as the text tells.
-fn without_detours(path: &str) -> String {
-    if !path.contains("..") {
+/// `/usr/..//etc` is `/etc`, as far as the text tells.
+fn tidy(path: &str) -> String {
+    let is_plain = !path.contains("..") && !path.contains("//") && !path.contains("/./");
+    if is_plain || path.contains("://") {
         return path.to_owned();
     }
+    let first = path.split('/').next().unwrap_or_default();
+    // Wherever a home is, it is below `/`, most often two steps.
+    let at_home = path.contains("..") && is_home(first);
     let mut pieces: Vec<&str> = Vec::new();
-    for piece in path.split('/') {
+    if at_home {
+        pieces.extend(["", "home", "user"]);
+    }
+    for (at, piece) in path.split('/').enumerate() {
         match piece {
-            ".." if pieces.len() > 1 => {
+            "" | "." if at > 0 => {}
+            _ if at == 0 && at_home => {}
+            ".." if pieces
+                .last()
+                .is_some_and(|last| !matches!(*last, "" | ".." | ".")) =>
+            {
                 pieces.pop();
             }
-            ".." if path.starts_with('/') => {}
+            ".." if pieces.first() == Some(&"") => {}
             piece => pieces.push(piece),
         }
     }
-    match pieces.as_slice() {
-        [""] => "/".to_owned(),
-        pieces => pieces.join("/"),
+    let mut whole = pieces.join("/");
+    if pieces == [""] || (path.ends_with('/') && !pieces.is_empty()) {
+        whole.push('/');
     }
+    whole
 }
 
-/// A directory directly under `/` that a system cannot live without, or all in it.
+/// `/`, `/*`, and ways to write them: `//`, `/.`, `/../`.
+pub(crate) fn is_filesystem_root(path: &str) -> bool {
+    let path = tidy(path);
+    path.starts_with('/')
+        && path
+            .split('/')
+            .all(|piece| matches!(piece, "" | "." | "*" | ".*"))
+}
+
+/// A directory of [`SYSTEM`], or all in it; also by a pattern: `/e*`, `/???`.
 pub(crate) fn is_system_directory(path: &str) -> bool {
-    let path = &without_detours(path);
-    const NAMES: &[&str] = &[
-        "home", "root", "etc", "usr", "var", "bin", "sbin", "boot", "lib", "lib64",
-    ];
+    let path = tidy(path);
     let Some(rest) = path.strip_prefix('/') else {
         return false;
     };
     let mut pieces = rest.split('/').filter(|piece| !matches!(*piece, "" | "."));
-    let named = pieces.next().is_some_and(|first| NAMES.contains(&first));
-    named && matches!((pieces.next(), pieces.next()), (None | Some("*"), None))
+    let named = pieces
+        .next()
+        .is_some_and(|first| SYSTEM.iter().any(|name| wildcard_matches(first, name)));
+    named
+        && matches!(
+            (pieces.next(), pieces.next()),
+            (None | Some("*" | ".*"), None)
+        )
 }
 
-/// The user's own home, or all in it.
+/// The home of the user or of another one, or all in it.
 pub(crate) fn is_home(path: &str) -> bool {
-    let path = path.strip_suffix("/*").unwrap_or(path);
-    let path = path.strip_suffix('/').unwrap_or(path);
-    matches!(path, "~" | "$HOME" | "${HOME}")
+    let mut pieces = path.split('/');
+    let first = pieces.next().unwrap_or_default();
+    let user = first.strip_prefix('~').is_some_and(|name| {
+        let mut signs = name.chars();
+        signs.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')) && name != "-"
+    });
+    (user || matches!(first, "$HOME" | "${HOME}"))
+        && pieces.all(|piece| matches!(piece, "" | "." | "*" | ".*"))
 }
 
 pub(crate) fn is_block_device(path: &str) -> bool {
+    let path = tidy(path);
     let Some(name) = path.strip_prefix("/dev/") else {
         return false;
     };
@@ -68,6 +112,7 @@ pub(crate) fn is_block_device(path: &str) -> bool {
 
 /// System configuration by redirect: the trees of the first table row about it.
 pub(crate) fn is_etc(path: &str) -> bool {
+    let path = tidy(path);
     [
         "/etc/",
         "/private/etc/",
@@ -151,6 +196,29 @@ mod tests {
                 "{fine}"
             );
         }
+    }
+
+    #[test]
+    fn a_place_completes_a_path() {
+        for (place, path, whole) in [
+            (Some("/etc"), "hosts", "/etc/hosts"),
+            (Some("/etc"), "../etc", "/etc"),
+            (Some("/"), "*", "/*"),
+            (Some("/a/b"), "../../../../etc/", "/etc/"),
+            (Some("~"), "*", "~/*"),
+            (Some("~/x"), "..", "/home/user"),
+            (Some("/srv"), "/etc//x/./y", "/etc/x/y"),
+            (Some("/private/tmp"), "x", "x"),
+            (None, "../x", "../x"),
+            (None, "./a/../b", "./b"),
+            (None, "https://x.example/a/../b", "https://x.example/a/../b"),
+        ] {
+            assert_eq!(placed(place, path), whole, "{place:?} {path}");
+        }
+        assert!(is_system_directory("/???") && is_system_directory("/[eu]*"));
+        assert!(is_home("~root") && is_home("~/.*") && !is_home("~/x") && !is_home("~-"));
+        assert!(!is_system_directory("/tmp*") && !is_system_directory("/e*/x"));
+        assert!(is_block_device("/dev//sda") && is_etc("//etc/hosts"));
     }
 
     #[test]

@@ -103,6 +103,15 @@ impl<'c> Call<'c> {
             .filter(|word| !word.starts_with('-'))
     }
 
+    /// Operands as absolute paths, as far as the text tells.
+    pub(crate) fn places(&self) -> impl Iterator<Item = String> {
+        self.operands().map(|word| self.simple.placed(word))
+    }
+
+    pub(crate) fn is_recursive(&self) -> bool {
+        self.has_short('r') || self.has_short('R') || self.has_long("recursive")
+    }
+
     pub(crate) fn is_one_of(&self, names: &[&str]) -> bool {
         names.contains(&self.name.as_str())
     }
@@ -140,25 +149,40 @@ fn skip_options<'w>(name: &str, words: &'w [String], valued: &[&str]) -> &'w [St
     }
 }
 
-/// `?`, `*` and `[…]`, enough for a program name.
 fn glob_matches(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
+    // A name made only of wildcards says nothing.
+    pattern.chars().any(char::is_alphabetic) && wildcard_matches(pattern, text)
+}
+
+/// `?`, `*` and `[…]`, enough for a name.
+pub(super) fn wildcard_matches(pattern: &str, text: &str) -> bool {
     fn go(p: &[char], t: &[char]) -> bool {
         match (p.split_first(), t.split_first()) {
             (None, None) => true,
             (Some(('*', rest)), _) => (0..=t.len()).any(|skip| go(rest, &t[skip..])),
             (Some(('?', rest)), Some((_, t))) => go(rest, t),
             (Some(('[', rest)), Some((c, t))) => match rest.iter().position(|x| *x == ']') {
-                Some(end) => rest[..end].contains(c) && go(&rest[end + 1..], t),
+                Some(end) => is_in(&rest[..end], *c) && go(&rest[end + 1..], t),
                 None => false,
             },
             (Some((x, rest)), Some((c, t))) => x == c && go(rest, t),
             _ => false,
         }
     }
-    // A name made only of wildcards says nothing.
-    pattern.iter().any(|c| c.is_alphabetic()) && go(&pattern, &text)
+    fn is_in(class: &[char], c: char) -> bool {
+        let (inverted, class) = match class.split_first() {
+            Some(('!' | '^', rest)) => (true, rest),
+            _ => (false, class),
+        };
+        let mut ranges = class.windows(3).filter(|part| part[1] == '-');
+        let found = class.contains(&c) || ranges.any(|part| (part[0]..=part[2]).contains(&c));
+        found != inverted
+    }
+    let mut pattern: Vec<char> = pattern.chars().collect();
+    // One star is as good as many, and tried faster.
+    pattern.dedup_by(|a, b| *a == '*' && *b == '*');
+    let text: Vec<char> = text.chars().collect();
+    go(&pattern, &text)
 }
 
 #[cfg(test)]

@@ -7,6 +7,17 @@
 
 use std::collections::HashMap;
 
+use super::expand::{changed, marked, one_of, parameter, plain, spelled_out};
+use super::paths::placed;
+
+/// What is known before the first word of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// The working directory: absolute, or from `~` or `$HOME` on.
+    pub(crate) place: Option<String>,
+    pub(crate) variables: HashMap<String, String>,
+}
+
 /// One program call within a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Simple {
@@ -21,6 +32,15 @@ pub(crate) struct Simple {
     pub(crate) background: bool,
     /// Stands inside `$(…)`, backticks or `<(…)`: an argument of something else.
     pub(crate) nested: bool,
+    /// The directory that it runs in, where the text tells.
+    pub(crate) place: Option<String>,
+}
+
+impl Simple {
+    /// A path of this command as an absolute one, as far as that is known.
+    pub(crate) fn placed(&self, path: &str) -> String {
+        placed(self.place.as_deref(), path)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,18 +52,38 @@ pub(crate) struct Redirect {
 /// Deeper nesting than this is kept as words.
 const MAX_DEPTH: usize = 8;
 
+/// Values that are remembered at most, and how long each may be.
+const MOST_VALUES: usize = 256;
+const LONGEST_VALUE: usize = 4 << 10;
+
 pub(crate) fn parse(text: &str) -> Vec<Simple> {
-    let mut parser = Parser {
-        variables: HashMap::new(),
-        commands: Vec::new(),
-    };
+    parse_knowing(text, &Known::default()).0
+}
+
+/// The commands, and what is known after the last.
+pub(crate) fn parse_knowing(text: &str, known: &Known) -> (Vec<Simple>, Known) {
+    let mut parser = Parser::new(known.clone());
     parser.run(text, 0);
-    parser.commands
+    if !parser.read_into.is_empty() && !parser.fed.is_empty() {
+        // What a loop reads stands behind its end, so it is read once more.
+        let (names, fed) = (parser.read_into, parser.fed);
+        parser = Parser::new(known.clone());
+        for name in names {
+            parser.remember(&name, one_of(&fed));
+        }
+        parser.run(text, 0);
+    }
+    (parser.commands, parser.known)
 }
 
 struct Parser {
-    variables: HashMap<String, String>,
+    known: Known,
+    /// The places around the brackets that are open.
+    outside: Vec<Option<String>>,
     commands: Vec<Simple>,
+    /// Names that `read` gives values to, and the lines it may get.
+    read_into: Vec<String>,
+    fed: Vec<String>,
 }
 
 /// One reading position, with the word and the command under construction.
@@ -57,6 +97,16 @@ struct Cursor<'t> {
 }
 
 impl Parser {
+    fn new(known: Known) -> Self {
+        Self {
+            known,
+            outside: Vec::new(),
+            commands: Vec::new(),
+            read_into: Vec::new(),
+            fed: Vec::new(),
+        }
+    }
+
     fn run(&mut self, text: &str, depth: usize) {
         let mut at = Cursor {
             chars: text.chars().peekable(),
@@ -99,7 +149,17 @@ impl Parser {
                 self.here_documents(at);
                 self.end_command(at, depth);
             }
-            ';' | '(' | ')' => self.end_command(at, depth),
+            ';' => self.end_command(at, depth),
+            '(' => {
+                self.end_command(at, depth);
+                self.outside.push(self.known.place.clone());
+            }
+            ')' => {
+                self.end_command(at, depth);
+                if let Some(place) = self.outside.pop() {
+                    self.known.place = place;
+                }
+            }
             '&' => self.ampersand(at, depth),
             '|' => {
                 if at.chars.peek() == Some(&'|') {
@@ -115,7 +175,7 @@ impl Parser {
             }
             '>' => self.output_redirect(at),
             '<' => self.input_redirect(at, depth),
-            other => at.word.get_or_insert_default().push(other),
+            other => at.word.get_or_insert_default().push(marked(other)),
         }
     }
 
@@ -239,7 +299,7 @@ impl Parser {
             }
             Some('{') => {
                 at.chars.next();
-                let name = take_until(&mut at.chars, '}');
+                let name = take_braced(&mut at.chars);
                 self.variable(at, &name, &format!("${{{name}}}"), bare);
             }
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
@@ -252,15 +312,29 @@ impl Parser {
                 }
                 self.variable(at, &name, &format!("${name}"), bare);
             }
+            Some(c @ ('@' | '*' | '1'..='9')) => {
+                at.chars.next();
+                self.variable(at, &c.to_string(), &format!("${c}"), bare);
+            }
             _ => at.word.get_or_insert_default().push('$'),
         }
+    }
+
+    fn value(&self, name: &str) -> Option<String> {
+        let (base, change) = match name {
+            "@" | "*" => (name, ""),
+            name => parameter(name),
+        };
+        let known = self.known.variables.get(base).cloned();
+        let place = || self.known.place.clone().filter(|_| base == "PWD");
+        changed(base, change, known.or_else(place).as_deref())
     }
 
     fn variable(&mut self, at: &mut Cursor<'_>, name: &str, as_written: &str, bare: bool) {
         if name == "IFS" && bare {
             return self.end_word(at);
         }
-        let Some(value) = self.variables.get(name).cloned() else {
+        let Some(value) = self.value(name) else {
             at.word.get_or_insert_default().push_str(as_written);
             return;
         };
@@ -269,7 +343,7 @@ impl Parser {
             return;
         }
         // Unquoted, the value is split into words, at the line's own separators too.
-        let separators = self.variables.get("IFS").cloned().unwrap_or_default();
+        let separators = self.known.variables.get("IFS").cloned().unwrap_or_default();
         let pieces = value
             .split(|c: char| c.is_whitespace() || separators.contains(c))
             .filter(|piece| !piece.is_empty());
@@ -290,7 +364,10 @@ impl Parser {
             return;
         }
         let before = self.commands.len();
+        let (place, outside) = (self.known.place.clone(), self.outside.len());
         self.run(inner, depth + 1);
+        self.known.place = place;
+        self.outside.truncate(outside);
         for command in &mut self.commands[before..] {
             command.nested = true;
         }
@@ -312,14 +389,16 @@ impl Parser {
         let Some(word) = at.word.take() else { return };
         if at.here_marks.last().is_some_and(String::is_empty) {
             at.here_marks.pop();
-            at.current.here = Some(word);
+            at.current.here = Some(plain(&word));
         } else if let Some(writes) = at.redirect.take() {
-            at.current.redirects.push(Redirect {
-                writes,
-                target: word,
-            });
+            let targets = spelled_out(&word).into_iter();
+            at.current
+                .redirects
+                .extend(targets.map(|target| Redirect { writes, target }));
+        } else if assignment(&word).is_some() {
+            at.current.words.push(plain(&word));
         } else {
-            at.current.words.push(word);
+            at.current.words.extend(spelled_out(&word));
         }
     }
 
@@ -354,14 +433,22 @@ impl Parser {
         let mut command = std::mem::take(&mut at.current);
         at.redirect = None;
         strip_syntax(&mut command.words);
-        expand_braces(&mut command.words);
         self.remember_assignments(&command.words);
+        self.remember_lists(&command, at.pipe_next);
         let is_empty = command.words.is_empty() && command.redirects.is_empty();
         if !is_empty {
             command.piped = at.pipe_next;
+            command.place = self.known.place.clone();
+            self.change_place(&command.words);
             self.commands.push(command);
         }
         at.pipe_next = false;
+    }
+
+    fn remember(&mut self, name: &str, value: String) {
+        if self.known.variables.len() < MOST_VALUES && value.len() <= LONGEST_VALUE {
+            self.known.variables.insert(name.to_owned(), value);
+        }
     }
 
     fn remember_assignments(&mut self, words: &[String]) {
@@ -373,10 +460,72 @@ impl Parser {
             let Some((name, value)) = assignment(word) else {
                 break;
             };
-            if self.variables.len() < 256 {
-                self.variables.insert(name.to_owned(), value.to_owned());
-            }
+            self.remember(name, value.to_owned());
         }
+    }
+
+    /// What a loop goes through, what `set --` puts into `$@`, what `read` may get.
+    fn remember_lists(&mut self, command: &Simple, piped: bool) {
+        let words = &command.words;
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["for" | "select", name, "in", _, ..] => self.remember(name, one_of(&words[3..])),
+            ["set", "--", _, ..] => {
+                for (at, word) in words[2..].iter().take(9).enumerate() {
+                    self.remember(&(at + 1).to_string(), word.clone());
+                }
+                for name in ["@", "*"] {
+                    self.remember(name, one_of(&words[2..]));
+                }
+            }
+            ["read" | "mapfile" | "readarray", ..] => {
+                let names = words[1..].iter().filter(|word| !word.starts_with('-'));
+                self.read_into.extend(names.cloned());
+                self.feed(command.here.as_deref());
+                if let Some(speaker) = self.commands.last().filter(|_| piped)
+                    && matches!(
+                        speaker.words[..].first().map(String::as_str),
+                        Some("echo" | "printf")
+                    )
+                {
+                    self.fed.extend(speaker.words[1..].iter().cloned());
+                }
+            }
+            // The end of a loop.
+            [] => self.feed(command.here.as_deref()),
+            _ => {}
+        }
+    }
+
+    fn feed(&mut self, here: Option<&str>) {
+        let lines = here.unwrap_or_default().lines().take(32);
+        self.fed.extend(lines.map(|line| line.trim().to_owned()));
+    }
+
+    fn change_place(&mut self, words: &[String]) {
+        let words = match words.first().map(String::as_str) {
+            Some("builtin" | "command") => &words[1..],
+            _ => words,
+        };
+        match words.first().map(String::as_str) {
+            Some("cd" | "chdir" | "pushd") => {}
+            Some("popd") => {
+                self.known.place = None;
+                return;
+            }
+            _ => return,
+        }
+        let to = words[1..]
+            .iter()
+            .find(|word| !word.starts_with('-') || *word == "-");
+        let to = to.map_or("~", String::as_str);
+        let is_home = ["$HOME", "${HOME}"].iter().any(|home| to.starts_with(home));
+        let is_known = to != "-" && (is_home || !to.contains(['$', '`']));
+        let is_far = to.starts_with(['/', '~', '$']);
+        self.known.place = match &self.known.place {
+            _ if !is_known => None,
+            None if !is_far => None,
+            place => Some(placed(place.as_deref(), to)),
+        };
     }
 }
 
@@ -405,20 +554,22 @@ fn strip_syntax(words: &mut Vec<String>) {
     words.drain(..grammar);
 }
 
-/// `{rm,-rf,/}` in program position is a way to write words without blanks.
-fn expand_braces(words: &mut Vec<String>) {
-    let Some(first) = words.first() else { return };
-    let Some(inner) = first.strip_prefix('{').and_then(|w| w.strip_suffix('}')) else {
-        return;
-    };
-    if inner.contains(',') {
-        let pieces: Vec<String> = inner.split(',').map(str::to_owned).collect();
-        words.splice(..1, pieces);
-    }
-}
-
 fn take_until(chars: &mut impl Iterator<Item = char>, end: char) -> String {
     chars.take_while(|c| *c != end).collect()
+}
+
+/// Up to the `}` that ends `${`.
+fn take_braced(chars: &mut impl Iterator<Item = char>) -> String {
+    let mut depth = 1_usize;
+    let inside = chars.take_while(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        depth > 0
+    });
+    inside.collect()
 }
 
 fn take_balanced(chars: &mut impl Iterator<Item = char>) -> String {
