@@ -2,6 +2,7 @@
 
 use hermes_testkit::model::{ModelServer, Reply};
 use pretty_assertions::assert_eq;
+use serde_json::json;
 
 use super::support::Scratch;
 
@@ -193,6 +194,103 @@ fn a_reset_with_answers_that_are_wrong_resets_nothing() {
     scratch.write("config.yaml", "# mine\n");
     scratch.fails(2, ["setup", "--reset", "--yes", "--toolsets", "bogus"]);
     assert_eq!(scratch.read("config.yaml"), "# mine\n");
+}
+
+/// A server of one's own that lists these models.
+fn own_server(scratch: &Scratch, models: &[&str]) -> ModelServer {
+    let server = ModelServer::start();
+    server.models(models.iter().map(|id| json!({ "id": id })).collect());
+    scratch.ok(["setup", "--base-url", &server.url(), "--model", models[0]]);
+    server
+}
+
+#[test]
+fn a_name_that_the_server_does_not_list_is_taken_only_by_force() {
+    let scratch = Scratch::new();
+    let _server = own_server(&scratch, &["stub-1", "stub-2"]);
+    let before = scratch.read("config.yaml");
+    let said = scratch.fails(1, ["model", "stub-3"]);
+    assert!(
+        said.contains("lists no model `stub-3`") && said.contains("near it: stub-1, stub-2"),
+        "{said}"
+    );
+    assert!(said.contains("`hermes model stub-3 --force`"), "{said}");
+    assert_eq!(scratch.read("config.yaml"), before);
+    scratch.ok(["model", "stub-2"]);
+    scratch.ok(["model", "stub-3", "--force"]);
+    assert_eq!(
+        scratch.ok(["config", "get", "model.default"]).trim(),
+        "stub-3"
+    );
+    // Without a name there is nothing to force.
+    scratch.fails(2, ["model", "--list", "--force"]);
+}
+
+#[test]
+fn the_demo_model_is_chosen_by_the_name_in_the_list() {
+    let scratch = Scratch::new();
+    let server = own_server(&scratch, &["stub-1"]);
+    assert_eq!(
+        scratch.ok(["model", "demo"]).trim(),
+        "From now on: demo (demo)"
+    );
+    assert_eq!(
+        scratch.ok(["config", "get", "model.provider"]).trim(),
+        "demo"
+    );
+    assert!(scratch.ok(["-z", "hello"]).contains("demo model"));
+    // It has one model; whoever else has the other is named.
+    let said = scratch.fails(1, ["model", "nosuch"]);
+    assert!(said.contains("demo lists no model `nosuch`"), "{said}");
+    // A server's own model of that name has its provider beside it.
+    server.models(vec![json!({"id": "demo"})]);
+    scratch.ok(["setup", "--base-url", &server.url(), "--model", "demo"]);
+    scratch.ok(["model", "demo", "--provider", "custom"]);
+    assert_eq!(
+        scratch.ok(["config", "get", "model.provider"]).trim(),
+        "custom"
+    );
+}
+
+#[test]
+fn setup_does_not_carry_one_servers_model_to_another() {
+    let scratch = Scratch::new();
+    let server = own_server(&scratch, &["stub-1"]);
+    let before = scratch.read("config.yaml");
+    let said = scratch.fails(
+        2,
+        [
+            "setup",
+            "--non-interactive",
+            "--provider",
+            "openrouter",
+            "--api-key",
+            "k1",
+        ],
+    );
+    assert!(
+        said.contains("which model of openrouter") && said.contains("--model NAME"),
+        "{said}"
+    );
+    let said = scratch.fails(2, ["setup", "--base-url", "http://127.0.0.1:9/v1"]);
+    assert!(said.contains("which model"), "{said}");
+    assert_eq!(scratch.read("config.yaml"), before);
+    assert!(!scratch.exists(".env") || !scratch.read(".env").contains("k1"));
+    // Where nothing moves, the model stays; where the place names one, that is it.
+    scratch.ok(["setup", "--base-url", &server.url()]);
+    assert_eq!(
+        scratch.ok(["config", "get", "model.default"]).trim(),
+        "stub-1"
+    );
+    scratch.write(
+        "config.yaml",
+        &format!(
+            "{before}\nproviders:\n  mine:\n    base_url: {}\n    default_model: theirs\n",
+            server.url()
+        ),
+    );
+    let said = scratch.ok(["setup", "--provider", "mine"]);
+    assert!(said.contains("Model: theirs (mine)"), "{said}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl NamedEndpoint {
     }
 
     /// By `name`, `custom:name` or the name shown to people.
-    pub(super) fn find(config: &Value, name: &str) -> Option<Self> {
+    pub fn find(config: &Value, name: &str) -> Option<Self> {
         let wanted = slug(name.trim().strip_prefix("custom:").unwrap_or(name));
         Self::all(config).into_iter().find(|endpoint| {
             endpoint.slug == wanted
@@ -73,7 +73,8 @@ impl NamedEndpoint {
         candidates.into_iter().next()
     }
 
-    pub(super) fn model(&self) -> Option<&str> {
+    /// The model that the entry itself names.
+    pub fn model(&self) -> Option<&str> {
         text(&self.tree, "default_model").or_else(|| text(&self.tree, "model"))
     }
 

@@ -24,6 +24,20 @@ impl Choice {
     pub(crate) fn remarks(&self) -> String {
         remarks(self.origin, self.is_ready)
     }
+
+    /// The row of a list to pick from.
+    pub(crate) fn name(&self) -> String {
+        let mark = if self.is_current { " (now)" } else { "" };
+        format!("{}{mark}", self.model)
+    }
+
+    /// What stands beside it.
+    pub(crate) fn detail(&self) -> String {
+        match self.remarks() {
+            remarks if remarks.is_empty() => self.label.clone(),
+            remarks => format!("{} · {remarks}", self.label),
+        }
+    }
 }
 
 pub(super) fn remarks(origin: Origin, is_ready: bool) -> String {
@@ -32,10 +46,18 @@ pub(super) fn remarks(origin: Origin, is_ready: bool) -> String {
     words.join(", ")
 }
 
-/// What is set up first; the demo model last, unless it is what answers now.
+/// What answers now on top, then what is set up; the demo model last.
 pub(crate) async fn choices(context: &Context, refresh: bool) -> Result<Vec<Choice>, CommandError> {
-    let groups = groups(context, refresh).await?;
-    Ok(rows(&groups, current(context)?.as_ref()))
+    choices_beside(context, refresh, current(context)?.as_ref()).await
+}
+
+/// The same where something else answers than what the configuration says.
+pub(crate) async fn choices_beside(
+    context: &Context,
+    refresh: bool,
+    now: Option<&ListedModel>,
+) -> Result<Vec<Choice>, CommandError> {
+    Ok(rows(&groups(context, refresh).await?, now))
 }
 
 /// The lists of all providers.
@@ -74,21 +96,21 @@ pub(super) fn rows(groups: &[ProviderModels], now: Option<&ListedModel>) -> Vec<
         }
     }
     let demo = row(DEMO_PROVIDER, "Demo", DEMO_MODEL, Origin::Settings, true);
-    if demo.is_current {
-        rows.insert(0, demo);
-        return rows;
-    }
     rows.push(demo);
     if let Some(now) = now
         && !rows.iter().any(|row| row.is_current)
     {
         let label = groups.iter().find(|group| group.provider == now.provider);
         let label = label.map_or(now.provider.as_str(), |group| &group.label);
-        rows.insert(
-            0,
-            row(&now.provider, label, &now.model, Origin::Settings, true),
-        );
+        rows.push(row(
+            &now.provider,
+            label,
+            &now.model,
+            Origin::Settings,
+            true,
+        ));
     }
+    rows.sort_by_key(|row| !row.is_current);
     rows
 }
 
@@ -98,7 +120,7 @@ pub(crate) fn is_set_up(context: &Context) -> Result<bool, CommandError> {
 }
 
 /// The model that a conversation would begin with.
-pub(super) fn current(context: &Context) -> Result<Option<ListedModel>, CommandError> {
+pub(crate) fn current(context: &Context) -> Result<Option<ListedModel>, CommandError> {
     let selection = Selection::default();
     if is_demo(context, &selection)? {
         return Ok(Some(ListedModel {

@@ -2,6 +2,7 @@
 
 mod choices;
 mod decision;
+mod named;
 mod own;
 mod pick;
 mod tasks;
@@ -9,16 +10,15 @@ mod tasks;
 use std::io::{IsTerminal, Write};
 
 use hermes_agent::demo::{DEMO_MODEL, DEMO_PROVIDER};
-use hermes_llm::resolve::Selection;
 use hermes_llm::snapshot_month;
 use serde_json::{Value, json};
 
-pub(crate) use choices::{Choice, choices, is_set_up};
+pub(crate) use choices::{Choice, choices, choices_beside, current, is_set_up};
 pub(crate) use decision::{Decision, key_variable};
+pub(crate) use named::Named;
 pub(crate) use pick::{choose_model, of_server};
 
 use crate::output::{Column, Table};
-use crate::wiring::{is_demo, open_models, refused};
 use crate::{CommandError, Context, Exit, Out};
 
 #[derive(clap::Args, Debug)]
@@ -42,11 +42,15 @@ pub(crate) struct Args {
     /// Ask the providers again, also when they were asked within the hour
     #[arg(long)]
     refresh: bool,
+
+    /// Take NAME also when its provider does not list it
+    #[arg(long, requires = "name", conflicts_with = "list")]
+    force: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
     if let Some(name) = &args.name {
-        return set(name, args.provider.as_deref(), context, out);
+        return set(name, args, context, out);
     }
     if args.list {
         return list(args, context, out);
@@ -132,22 +136,26 @@ fn print(listed: &[Choice], json: bool, out: &mut Out) -> Result<Exit, CommandEr
     Ok(Exit::SUCCESS)
 }
 
-fn set(
-    name: &str,
-    provider: Option<&str>,
-    context: &Context,
-    out: &mut Out,
-) -> Result<Exit, CommandError> {
-    let selection = Selection::of(provider, Some(name));
-    let (provider, name) = if is_demo(context, &selection)? {
-        (DEMO_PROVIDER.to_owned(), DEMO_MODEL.to_owned())
-    } else {
-        // What cannot be used is not stored.
-        let resolved = open_models(context)?.resolve(&selection).map_err(refused)?;
-        let provider = provider.unwrap_or(&resolved.endpoint.provider).to_owned();
-        (provider, name.to_owned())
+fn set(name: &str, args: &Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    // What cannot be used is not stored.
+    let found = runtime.block_on(
+        Named {
+            model: Some(name),
+            provider: args.provider.as_deref(),
+            force: args.force,
+            command: "hermes model",
+            answering: None,
+        }
+        .check(context),
+    )?;
+    let (provider, name) = match found.provider == DEMO_PROVIDER {
+        true => (DEMO_PROVIDER, DEMO_MODEL),
+        false => (args.provider.as_deref().unwrap_or(&found.provider), name),
     };
-    save(context, &provider, &name, None)?;
+    save(context, provider, name, None)?;
     writeln!(out, "From now on: {name} ({provider})")?;
     Ok(Exit::SUCCESS)
 }

@@ -230,14 +230,10 @@ fn first_question(
         if row.provider == DEMO_PROVIDER {
             continue;
         }
-        let detail = match row.remarks() {
-            remarks if remarks.is_empty() => row.label,
-            remarks => format!("{} · {remarks}", row.label),
-        };
         items.push(item(
             format!("{MODEL}{}\n{}", row.provider, row.model),
-            &format!("{}{}", row.model, mark(row.is_current)),
-            &detail,
+            &row.name(),
+            &row.detail(),
         ));
     }
     Ok(items)

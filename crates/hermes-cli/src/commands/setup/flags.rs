@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use hermes_agent::demo::{DEMO_MODEL, DEMO_PROVIDER};
-use hermes_llm::resolve::Selection;
+use hermes_llm::resolve::{NamedEndpoint, Selection};
 
 use super::{terminal, tools};
-use crate::commands::model::{Decision, key_variable};
+use crate::commands::model::{Decision, current, key_variable};
 use crate::wiring::{open_models, refused};
 use crate::{CommandError, Context, Exit, Out};
 
@@ -198,15 +198,56 @@ impl Answers {
         if provider == DEMO_PROVIDER {
             return Ok(DEMO_MODEL.to_owned());
         }
+        let model = match &self.model {
+            Some(model) => Some(model.clone()),
+            None => self.model_without_name(provider, context)?,
+        };
         let selection = Selection {
             provider: Some(provider.to_owned()),
-            model: self.model.clone(),
+            model,
             base_url: self.base_url.clone(),
             api_key: self.api_key.clone(),
             api_mode: None,
         };
         let resolved = open_models(context)?.resolve(&selection).map_err(refused)?;
         Ok(resolved.endpoint.model().to_owned())
+    }
+
+    /// The model of one place says nothing about another: it is kept only where
+    /// nothing moves, unless the new place brings a model of its own.
+    fn model_without_name(
+        &self,
+        provider: &str,
+        context: &Context,
+    ) -> Result<Option<String>, CommandError> {
+        let config = context.config()?;
+        let id = |name: &str| {
+            let name = name.trim().to_lowercase();
+            let known = hermes_llm::catalogue::provider(&name).map(|known| known.id.clone());
+            known.unwrap_or_else(|| name.trim_start_matches("custom:").to_owned())
+        };
+        let before = match config.optional_string("model.provider")? {
+            Some(name) if !name.trim().is_empty() && name.trim() != "auto" => Some(name),
+            _ => current(context)?.map(|now| now.provider),
+        };
+        let address = |url: &str| url.trim().trim_end_matches('/').to_owned();
+        let address_before = config.optional_string("model.base_url")?;
+        let is_elsewhere = match (&self.base_url, address_before) {
+            (Some(new), Some(old)) => !old.trim().is_empty() && address(new) != address(&old),
+            _ => false,
+        };
+        if before.is_none_or(|before| id(&before) == id(provider)) && !is_elsewhere {
+            return Ok(None);
+        }
+        let named = NamedEndpoint::find(config.effective(), provider);
+        if let Some(own) = named.as_ref().and_then(NamedEndpoint::model) {
+            return Ok(Some(own.to_owned()));
+        }
+        Err(
+            CommandError::usage(format!("which model of {provider} is to answer?"))
+                .hint("add `--model NAME`")
+                .hint("`hermes model --list` shows the names"),
+        )
     }
 }
 

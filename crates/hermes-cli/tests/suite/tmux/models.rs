@@ -54,3 +54,18 @@ fn a_model_that_its_provider_does_not_list_is_refused_with_what_comes_near() {
     chat.enter("/model unheard-of")
         .wait_for("From now on: unheard-of");
 }
+
+#[test]
+fn the_demo_model_is_reached_by_name_and_what_answers_is_on_top_of_the_list() {
+    let stage = Stage::new();
+    listing(&stage);
+    let chat = stage.chat(&[]);
+    let screen = chat.enter("/model").wait_for("type to filter");
+    let now = format!("❯ {} (now)", ModelServer::DEFAULT_MODEL);
+    assert!(screen.contains(&now), "{screen}");
+    chat.keys(&["Escape"]).wait_gone("type to filter");
+    chat.enter("/model demo")
+        .wait_for("From now on: demo (demo)");
+    let screen = chat.enter("/model").wait_for("type to filter");
+    assert!(screen.contains("❯ demo (now)"), "{screen}");
+}
