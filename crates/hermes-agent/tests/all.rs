@@ -12,6 +12,7 @@ mod suite {
     mod compression;
     mod control;
     mod delegate;
+    mod endings;
     mod persistence;
     mod prompt;
     mod spend;

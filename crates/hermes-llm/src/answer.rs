@@ -47,7 +47,7 @@ impl Answer {
                 self.finish = Some(reason);
                 self.fill_ids();
             }
-            Delta::Notice(text) => self.notices.push(text),
+            Delta::Notice(text) | Delta::Warning(text) => self.notices.push(text),
             Delta::Restarted => {
                 let notices = std::mem::take(&mut self.notices);
                 *self = Self {

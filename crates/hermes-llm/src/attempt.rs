@@ -361,8 +361,12 @@ impl Attempt {
             }
             _ => return false,
         };
-        self.note(error);
-        self.inner.keys.failed(key, verdict, error)
+        let another = self.inner.keys.failed(key, verdict, error);
+        if another {
+            self.tried
+                .push(format!("one key, before another: {}", error.message));
+        }
+        another
     }
 
     pub(crate) async fn next(&mut self) -> Option<Result<Delta, ModelError>> {

@@ -116,6 +116,10 @@ impl Model for FallbackChain {
         self.model().context_window()
     }
 
+    fn default_output(&self) -> Option<u32> {
+        self.model().default_output()
+    }
+
     fn cost(&self, usage: &Usage) -> Cost {
         self.model().cost(usage)
     }

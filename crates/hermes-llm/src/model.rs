@@ -24,6 +24,12 @@ pub trait Model: Send + Sync {
     /// Tokens that a request and its answer may fill together.
     fn context_window(&self) -> u64;
 
+    /// How long an answer may get when a request says nothing about it; `None` when
+    /// that is left to the provider.
+    fn default_output(&self) -> Option<u32> {
+        None
+    }
+
     /// What this usage costs by the price list; `Unknown` when no price is known.
     fn cost(&self, usage: &Usage) -> Cost;
 
@@ -157,6 +163,8 @@ pub enum Delta {
     Finish(FinishReason),
     /// Something people should know: a retry, a switch to a fallback, a reconnect.
     Notice(String),
+    /// Something people must know even if they asked for the answer only.
+    Warning(String),
     /// The request is sent again: what streamed so far of this answer is void.
     Restarted,
 }
@@ -197,6 +205,8 @@ pub struct ModelError {
     /// A sentence for people, without secrets.
     pub message: String,
     pub retry_after: Option<Duration>,
+    /// The wait stood in the message, not in a header.
+    pub wait_in_words: bool,
     /// The window that the provider named while refusing a long request.
     pub context_limit: Option<u64>,
     /// How many tokens of answer the provider said would still fit.
@@ -214,6 +224,7 @@ impl ModelError {
             // Providers repeat what they refuse, and keys are among it.
             message: redact(&message.into(), Redaction::Text).into_owned(),
             retry_after: None,
+            wait_in_words: false,
             context_limit: None,
             output_room: None,
             tried: Vec::new(),

@@ -18,7 +18,7 @@ use crate::model::{DeltaStream, Model, ModelError, Request};
 use crate::picture::Scaler;
 use crate::rates::RateLimits;
 use crate::retry::RetryPolicy;
-use crate::wire::Mend;
+use crate::wire::{self, Mend};
 
 /// What a model is made of.
 pub struct Setup {
@@ -163,6 +163,11 @@ impl Model for ProviderModel {
 
     fn context_window(&self) -> u64 {
         self.inner.window()
+    }
+
+    fn default_output(&self) -> Option<u32> {
+        let endpoint = &self.inner.endpoint;
+        wire::default_output(endpoint.mode, &endpoint.form)
     }
 
     fn cost(&self, usage: &Usage) -> Cost {

@@ -59,9 +59,13 @@ impl RetryPolicy {
         }
     }
 
-    /// How long to wait after the `n`th failure, counted from 1.
+    /// How long to wait after the `n`th failure, counted from 1. A long wait that
+    /// only the message speaks of ("in 5 minutes") is for people to decide about.
     pub fn wait(&self, error: &ModelError, n: u32) -> Duration {
-        match (error.class, error.retry_after) {
+        let asked = error
+            .retry_after
+            .filter(|wait| !error.wait_in_words || *wait <= self.backoff.longest);
+        match (error.class, asked) {
             (ErrorClass::RateLimited | ErrorClass::Overloaded, Some(asked)) => {
                 asked.min(self.longest_wait)
             }
@@ -137,5 +141,10 @@ mod tests {
         assert_eq!(policy.wait(&error, 3), Duration::from_secs(1));
         error.retry_after = Some(Duration::from_secs(3600));
         assert_eq!(policy.wait(&error, 1), Duration::from_secs(120));
+        // In words only: short ones are kept, long ones are not sat out.
+        error.wait_in_words = true;
+        assert!(policy.wait(&error, 1) <= Duration::from_secs(3));
+        error.retry_after = Some(Duration::from_secs(20));
+        assert_eq!(policy.wait(&error, 1), Duration::from_secs(20));
     }
 }

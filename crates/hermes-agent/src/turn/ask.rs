@@ -175,6 +175,7 @@ impl Agent {
                 Shown::Reasoning(delta) => TurnEvent::Reasoning { delta },
                 Shown::Pending { index, name } => TurnEvent::ToolPending { index, name },
                 Shown::Notice(text) => TurnEvent::Notice { text },
+                Shown::Warning(text) => TurnEvent::Warning { text },
                 Shown::Discarded => TurnEvent::TextDiscarded,
             };
             self.events.send(event).await;

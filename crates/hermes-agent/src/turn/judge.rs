@@ -72,8 +72,8 @@ pub(super) enum Verdict {
     Nudge,
     /// Ask to do what was announced.
     KeepPromise,
-    /// Try another model.
-    FallBack,
+    /// Try another model, for this reason.
+    FallBack(&'static str),
     /// The turn ends without a whole answer.
     Stop { partial: bool, why: String },
 }
@@ -93,13 +93,18 @@ pub(super) fn judge(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -
                 ..Tries::default()
             };
         }
-        Verdict::Correct(_) | Verdict::Resend { .. } | Verdict::FallBack => {}
+        Verdict::Correct(_) | Verdict::Resend { .. } | Verdict::FallBack(_) => {}
         _ => tries.unknown_names = 0,
     }
     verdict
 }
 
 fn decide(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -> Verdict {
+    if response.finish == Finish::ContentFilter
+        && (!response.calls.is_empty() || response.text.trim().is_empty())
+    {
+        return refused(tries);
+    }
     if response.finish == Finish::Length {
         if !response.calls.is_empty() {
             return truncated_calls(tries, facts).unwrap_or_else(|| {
@@ -107,7 +112,7 @@ fn decide(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -> Verdict 
             });
         }
         if !response.text.trim().is_empty() {
-            return continuation(tries, facts);
+            return continuation(response, tries, facts);
         }
         if response.has_reasoning() {
             return partial(
@@ -136,7 +141,7 @@ fn decide(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -> Verdict 
         return empty(response, tries, facts);
     }
     if facts.stops_early && facts.used_tools && breaks_off(&text) {
-        return continuation(tries, facts);
+        return continuation(response, tries, facts);
     }
     if facts.announces && !facts.used_tools && is_promise(&text) && tries.promises < MAX_PROMISES {
         tries.promises += 1;
@@ -237,10 +242,14 @@ fn truncated_calls(tries: &mut Tries, facts: &Facts<'_>) -> Option<Verdict> {
     })
 }
 
-fn continuation(tries: &mut Tries, facts: &Facts<'_>) -> Verdict {
+fn continuation(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -> Verdict {
     tries.continuations += 1;
     if tries.continuations > MAX_CONTINUATIONS {
-        return partial("the answer was cut off again after it was continued twice");
+        return partial(if response.broke {
+            "the connection broke again after the answer was continued twice"
+        } else {
+            "the answer was cut off again after it was continued twice"
+        });
     }
     Verdict::Continue {
         max_output_tokens: boosted(facts, tries.continuations),
@@ -269,6 +278,18 @@ fn incomplete(response: &Response, tries: &mut Tries) -> Verdict {
     Verdict::GoOn
 }
 
+/// A refusal is an answer that asking again does not change; another model may
+/// think otherwise.
+fn refused(tries: &mut Tries) -> Verdict {
+    if !std::mem::replace(&mut tries.fell_back, true) {
+        return Verdict::FallBack("the model refused to answer");
+    }
+    Verdict::Stop {
+        partial: false,
+        why: "the model refused to answer (content filter); ask in other words or choose another model".to_owned(),
+    }
+}
+
 fn empty(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -> Verdict {
     if let Some(text) = &facts.housekeeping_text {
         return Verdict::Answer(text.clone());
@@ -291,7 +312,7 @@ fn empty(response: &Response, tries: &mut Tries, facts: &Facts<'_>) -> Verdict {
     }
     if !tries.fell_back {
         tries.fell_back = true;
-        return Verdict::FallBack;
+        return Verdict::FallBack("empty answers");
     }
     Verdict::Stop {
         partial: false,
@@ -591,6 +612,32 @@ mod tests {
     }
 
     #[test]
+    fn refusals_are_not_bought_again() {
+        let refused = Response {
+            finish: Finish::ContentFilter,
+            ..Response::default()
+        };
+        // Not even where an empty answer would be nudged.
+        let after_tool = Facts {
+            recent_tool_result: true,
+            ..facts()
+        };
+        let all = verdicts(&refused, &after_tool, 2);
+        assert_eq!(all[0], Verdict::FallBack("the model refused to answer"));
+        assert!(is_stop(&all[1], false));
+        let calling = calling("terminal", "{}", Finish::ContentFilter);
+        assert!(matches!(
+            verdicts(&calling, &facts(), 1)[0],
+            Verdict::FallBack(_)
+        ));
+        let said = text("No.", Finish::ContentFilter);
+        assert_eq!(
+            verdicts(&said, &facts(), 1),
+            [Verdict::Answer("No.".into())]
+        );
+    }
+
+    #[test]
     fn emptiness_climbs_its_ladder() {
         let nothing = Response::default();
         let after_tool = Facts {
@@ -600,7 +647,7 @@ mod tests {
         let all = verdicts(&nothing, &after_tool, 6);
         assert_eq!(all[0], Verdict::Nudge);
         assert_eq!(all[1..4], [AGAIN, AGAIN, AGAIN]);
-        assert_eq!(all[4], Verdict::FallBack);
+        assert_eq!(all[4], Verdict::FallBack("empty answers"));
         assert!(is_stop(&all[5], false));
 
         let housekeeping = Facts {
@@ -618,7 +665,7 @@ mod tests {
         };
         let all = verdicts(&thinking, &facts(), 4);
         assert_eq!(all[..2], [AGAIN, AGAIN]);
-        assert_eq!(all[2], Verdict::FallBack);
+        assert_eq!(all[2], Verdict::FallBack("empty answers"));
         assert!(is_stop(&all[3], false));
     }
 

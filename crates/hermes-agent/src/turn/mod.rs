@@ -42,12 +42,16 @@ pub(crate) struct Running {
     cost: Cost,
     /// Pieces of an answer that was cut and continued.
     pieces: Vec<String>,
+    /// What the provider wants back with those pieces.
+    piece_details: Vec<serde_json::Value>,
     housekeeping_text: Option<String>,
     used_tools: bool,
     halted: Option<(&'static str, u32)>,
     compressions: u32,
     /// Room for the next answer, when it differs from the configured one.
     max_output_tokens: Option<u32>,
+    /// A window that a refusal named, with which the same was asked again.
+    named_window: Option<u64>,
 }
 
 impl Running {
@@ -61,11 +65,13 @@ impl Running {
             usage: Usage::default(),
             cost: Cost::default(),
             pieces: Vec::new(),
+            piece_details: Vec::new(),
             housekeeping_text: None,
             used_tools: false,
             halted: None,
             compressions: 0,
             max_output_tokens: None,
+            named_window: None,
         }
     }
 
@@ -83,6 +89,13 @@ impl Running {
     fn add(&mut self, usage: Usage, cost: Cost) {
         self.usage += usage;
         self.cost = sum(self.cost, cost);
+    }
+
+    /// Gives an answer what belongs to the pieces before it.
+    fn complete(&mut self, response: &mut Response) {
+        let last = std::mem::take(&mut response.details);
+        response.details = std::mem::take(&mut self.piece_details);
+        response.details.extend(last);
     }
 
     /// The whole text when an answer came in pieces.
@@ -243,6 +256,15 @@ impl Agent {
                                 continue;
                             }
                         }
+                        // Nothing to compress, but what there is fits the window
+                        // that was named: ask once more within it.
+                        if let Some(limit) = error.context_limit
+                            && turn.named_window != Some(limit)
+                            && self.estimated_prompt() < limit
+                        {
+                            turn.named_window = Some(limit);
+                            continue;
+                        }
                     }
                     return Ok(Err(End::model(&error)));
                 }
@@ -269,7 +291,13 @@ impl Agent {
                     true => turn.joined(&text),
                     false => crate::scrub::final_text(&turn.joined(&response.text)),
                 };
+                if response.finish == Finish::ContentFilter {
+                    self.events
+                        .warn("a content filter ended this answer; it may lack its end".to_owned())
+                        .await;
+                }
                 self.history.clear_transient();
+                turn.complete(&mut response);
                 self.keep(response.into_message(text.clone())).await?;
                 self.events.send(TurnEvent::AssistantStored).await;
                 return Ok(Some(End::answered(text)));
@@ -286,6 +314,7 @@ impl Agent {
             Verdict::Correct(results) => {
                 let text = turn.joined(&response.text);
                 self.history.clear_transient();
+                turn.complete(&mut response);
                 self.keep(response.into_message(text)).await?;
                 self.events.send(TurnEvent::AssistantStored).await;
                 for (call, text) in results {
@@ -301,7 +330,8 @@ impl Agent {
                 }
             }
             Verdict::Continue { max_output_tokens } => {
-                turn.max_output_tokens = Some(max_output_tokens);
+                // More room mends what was too long, not what broke.
+                turn.max_output_tokens = (!response.broke).then_some(max_output_tokens);
                 turn.refund();
                 let lost = !response.lost_calls.is_empty();
                 if lost {
@@ -317,13 +347,22 @@ impl Agent {
                 turn.pieces.push(response.text);
                 self.history.push_transient(Message::user(if lost {
                     words::CONTINUE_SMALLER
+                } else if response.broke {
+                    words::CONTINUE_BROKEN
                 } else {
                     words::CONTINUE
                 }));
             }
             Verdict::GoOn => {
-                self.history
-                    .push_transient(Message::assistant(response.text.as_str()));
+                let text = response.text.clone();
+                // A call that was written as prose is no part of the answer.
+                if text.contains("to=functions.") {
+                    self.events.send(TurnEvent::TextDiscarded).await;
+                } else {
+                    turn.pieces.push(text.clone());
+                    turn.piece_details.extend(response.details.iter().cloned());
+                }
+                self.history.push_transient(response.into_message(text));
                 self.history.push_transient(Message::user(words::GO_ON));
             }
             Verdict::Nudge => {
@@ -336,11 +375,11 @@ impl Agent {
                 self.history
                     .push_transient(Message::user(words::KEEP_PROMISE));
             }
-            Verdict::FallBack => {
+            Verdict::FallBack(why) => {
                 if self.setup.model.fall_back() {
                     self.events
                         .notice(format!(
-                            "empty answers; going on with {} ({})",
+                            "{why}; going on with {} ({})",
                             self.setup.model.name(),
                             self.setup.model.provider()
                         ))
@@ -373,6 +412,7 @@ impl Agent {
         let calls = response.calls.clone();
         let text = turn.joined(&response.text);
         self.history.clear_transient();
+        turn.complete(&mut response);
         self.keep(response.into_message(text.clone())).await?;
         self.events.send(TurnEvent::AssistantStored).await;
         self.run_batch(calls, &text, turn).await
@@ -456,7 +496,11 @@ impl Agent {
         let provider = self.setup.model.provider();
         Facts {
             tools: self.setup.tools.names().collect(),
-            max_output_tokens: self.setup.options.max_output_tokens,
+            max_output_tokens: self
+                .setup
+                .options
+                .max_output_tokens
+                .or_else(|| self.setup.model.default_output()),
             recent_tool_result: self
                 .history
                 .messages()

@@ -22,7 +22,9 @@ pub(super) struct Response {
     pub charged: Option<f64>,
     /// A scratchpad was opened and never closed.
     pub scratchpad_open: bool,
-    /// The connection broke; `calls` that were being written are lost.
+    /// The connection broke; nobody knows what would have come.
+    pub broke: bool,
+    /// Calls that were being written when it broke, and are lost.
     pub lost_calls: Vec<String>,
 }
 
@@ -78,6 +80,7 @@ pub(super) enum Shown {
     Reasoning(String),
     Pending { index: u32, name: String },
     Notice(String),
+    Warning(String),
     Discarded,
 }
 
@@ -151,6 +154,7 @@ impl Assembler {
                 Vec::new()
             }
             Delta::Notice(text) => vec![Shown::Notice(text)],
+            Delta::Warning(text) => vec![Shown::Warning(text)],
             Delta::Restarted => {
                 let discarded = self.shown_text || !self.calls.is_empty();
                 *self = Self::default();
@@ -178,6 +182,7 @@ impl Assembler {
         let (mut response, shown) = self.finish();
         response.lost_calls = response.calls.drain(..).map(|call| call.name).collect();
         response.finish = Finish::Length;
+        response.broke = true;
         (response, shown)
     }
 

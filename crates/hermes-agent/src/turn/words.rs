@@ -2,6 +2,8 @@
 
 pub(super) const CONTINUE: &str = "Your answer was cut off at the output limit. Continue exactly where it stops; do not repeat anything.";
 
+pub(super) const CONTINUE_BROKEN: &str = "The connection broke while you were answering; what arrived is above. Continue exactly where it stops; do not repeat anything.";
+
 pub(super) const CONTINUE_SMALLER: &str = "The connection broke while you were writing a tool call, and the call was lost. Continue, and write smaller calls: split long files and long commands.";
 
 pub(super) const GO_ON: &str = "Go on.";

@@ -145,8 +145,8 @@ async fn incomplete_answers_go_on() {
             Step::Delta(Delta::Finish(FinishReason::Incomplete)),
         ]
     };
-    let stage = Stage::new(vec![incomplete("thinking about it"), say("done")]);
-    assert_eq!(stage.agent().turn("go").await.answer, "done");
+    let stage = Stage::new(vec![incomplete("half "), say("done")]);
+    assert_eq!(stage.agent().turn("go").await.answer, "half done");
     let stage = Stage::new(vec![incomplete("a"), incomplete("b"), incomplete("c")]);
     assert_eq!(stage.agent().turn("go").await.reason, StopReason::Partial);
 }

@@ -16,13 +16,13 @@ use serde_json::json;
 use super::support::*;
 
 /// A conversation with the scripted server; `model` and `mode` decide the quirks.
-struct Wired {
-    stage: Stage,
-    server: ModelServer,
+pub struct Wired {
+    pub stage: Stage,
+    pub server: ModelServer,
 }
 
 impl Wired {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             stage: Stage::new(vec![])
                 .tool(Fake::terminal(0))
@@ -32,7 +32,7 @@ impl Wired {
         }
     }
 
-    async fn agent(&self, model: &str, mode: &str) -> Agent {
+    pub async fn agent(&self, model: &str, mode: &str) -> Agent {
         let yaml = format!(
             "model: {{default: {model}, provider: custom, base_url: \"{}\", api_mode: {mode}, context_length: 200000}}\n",
             self.server.url()
@@ -40,7 +40,7 @@ impl Wired {
         self.agent_of(&yaml).await
     }
 
-    async fn agent_of(&self, yaml: &str) -> Agent {
+    pub async fn agent_of(&self, yaml: &str) -> Agent {
         let models = Models::new(
             hermes_config::Config::from_yaml(yaml).unwrap(),
             self.stage.home.home(),
@@ -58,11 +58,11 @@ impl Wired {
         )
     }
 
-    async fn turn(&self, replies: impl IntoIterator<Item = Reply>) -> TurnOutcome {
+    pub async fn turn(&self, replies: impl IntoIterator<Item = Reply>) -> TurnOutcome {
         self.turn_of("m", "chat_completions", replies).await
     }
 
-    async fn turn_of(
+    pub async fn turn_of(
         &self,
         model: &str,
         mode: &str,
@@ -76,7 +76,7 @@ impl Wired {
         outcome
     }
 
-    fn caps(&self) -> Vec<Option<u64>> {
+    pub fn caps(&self) -> Vec<Option<u64>> {
         self.server
             .requests()
             .iter()
@@ -165,10 +165,10 @@ async fn incomplete_responses_go_on_and_the_third_in_a_row_ends() {
         .turn_of(
             "gpt-5",
             "codex_responses",
-            [incomplete("looking"), Reply::text("found")],
+            [incomplete("looking "), Reply::text("found")],
         )
         .await;
-    assert_eq!(outcome.answer, "found");
+    assert_eq!(outcome.answer, "looking found");
     let input = wired.server.requests()[1].body["input"].to_string();
     assert!(input.contains("looking"), "{input}");
     let wired = Wired::new();

@@ -71,6 +71,13 @@ pub fn classify(fault: &Fault, conversation: &Conversation) -> ModelError {
         Fault::NoAnswer => {
             return ModelError::new(ErrorClass::Invalid, "the provider sent an empty answer");
         }
+        // Never a sign of a conversation that is too long: the answer had begun.
+        Fault::CutOff => {
+            return ModelError::new(
+                ErrorClass::Dropped,
+                "the provider stopped in the middle of its answer",
+            );
+        }
         Fault::WebPage(address) => {
             return ModelError::new(
                 ErrorClass::BadRequest,
@@ -93,6 +100,7 @@ pub fn classify(fault: &Fault, conversation: &Conversation) -> ModelError {
     let mut error = ModelError::new(class, sentence(&body, fault, &evidence.text));
     error.status = body.status;
     error.retry_after = header_wait.or_else(|| stated_wait(&evidence.text));
+    error.wait_in_words = header_wait.is_none();
     error.code = body.code;
     if class.wants_compression() {
         error.context_limit = limits.context;

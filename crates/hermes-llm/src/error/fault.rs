@@ -37,6 +37,8 @@ pub enum Fault {
     Malformed(String),
     /// The answer ended without any content or reason.
     NoAnswer,
+    /// The answer began, and its body ended before the provider said so.
+    CutOff,
     /// A page for people instead of an answer: the address is wrong.
     WebPage(String),
     Transport {

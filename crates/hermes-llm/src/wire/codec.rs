@@ -28,6 +28,15 @@ pub fn decoder(mode: ApiMode, form: &Form) -> Box<dyn Decoder> {
     }
 }
 
+/// The cap that a request carries when it asks for none.
+pub(crate) fn default_output(mode: ApiMode, form: &Form) -> Option<u32> {
+    form.default_output.or(match mode {
+        ApiMode::AnthropicMessages => Some(anthropic::max_output(&form.model)),
+        ApiMode::Gemini => Some(gemini::DEFAULT_OUTPUT),
+        ApiMode::ChatCompletions | ApiMode::Responses => None,
+    })
+}
+
 /// Turns what a provider sends into deltas. Pure: no clock, no network. The last
 /// delta of a complete answer is `Finish`, after any usage.
 pub trait Decoder: Send {
@@ -37,7 +46,8 @@ pub trait Decoder: Send {
     /// An answer that came in one piece.
     fn whole(&mut self, body: &Value, out: &mut Vec<Delta>) -> Result<(), Fault>;
 
-    /// The body ended in order. Yields what was held back, `Finish` included.
+    /// The body ended in order. Yields what was held back, `Finish` included. An
+    /// answer that never said that it is complete was cut off.
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault>;
 
     /// The provider has said that the answer is complete; nothing more matters.
@@ -62,6 +72,15 @@ pub(super) struct Ending {
 }
 
 impl Ending {
+    /// Whether the body ended although the provider had not said that the answer
+    /// does. Calls of such an answer may lack arguments and are never run.
+    pub(super) fn check_cut(&self) -> Result<(), Fault> {
+        if self.anything && !self.complete && self.reason.is_none() && !self.delivered {
+            return Err(Fault::CutOff);
+        }
+        Ok(())
+    }
+
     /// Delivers usage and finish once. An answer without a reason counts as
     /// stopped; an answer without anything is none.
     pub(super) fn deliver(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {

@@ -16,8 +16,8 @@ mod tidy;
 
 pub use arguments::{canonical_arguments, missing_call_id};
 pub use cache::{CacheLayout, CacheMarkers};
-pub(crate) use codec::read_json;
 pub use codec::{Decoder, decoder, encode};
+pub(crate) use codec::{default_output, read_json};
 pub use form::{
     ApiMode, Echo, Form, Mend, OutputCapField, ReasoningStyle, SchemaDialect, SessionHint,
 };

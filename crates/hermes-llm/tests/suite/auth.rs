@@ -269,6 +269,25 @@ async fn a_key_without_money_is_left_in_the_same_turn_and_marked() {
 }
 
 #[tokio::test]
+async fn attempts_are_counted_once_whatever_the_key_comes_from() {
+    let clock = || Clock::System;
+    for (status, lines) in [(429, 2), (401, 0)] {
+        let (home, server) = (TestHome::new(), ModelServer::start());
+        server.fallback(move |_| Reply::error(status, "no"));
+        let file = AuthFile::of(&home.home());
+        let one = spec(&[("OPENROUTER_API_KEY", "env-key")]);
+        let pool = CredentialPool::new(file.clone(), true, &file.read().unwrap(), one, clock());
+        let keys = Keys::Pool(Arc::new(pool));
+        let model = model_with(endpoint(&server, ApiMode::ChatCompletions), keys);
+        let error = text(&model).await.unwrap_err();
+        let expected: Vec<String> = (1..=lines)
+            .map(|n| format!("attempt {n} of 3: HTTP {status}: no"))
+            .collect();
+        assert_eq!(error.tried, expected);
+    }
+}
+
+#[tokio::test]
 async fn the_first_429_is_forgiven_the_second_is_not() {
     let (home, server) = (TestHome::new(), ModelServer::start());
     server

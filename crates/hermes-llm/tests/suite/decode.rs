@@ -205,6 +205,10 @@ fn a_responses_stream_with_encrypted_reasoning_and_two_calls() {
             })),
             text("Both "),
             text("now."),
+            Delta::ReasoningDetail(json!({
+                "id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+                "content": [{"type": "output_text", "text": "Both now."}], "_issuer": "issuer",
+            })),
             call(0, "call_1", "terminal"),
             arguments(0, "{\"command\":"),
             arguments(0, "\"ls\"}"),
@@ -351,9 +355,20 @@ fn reasoning_comes_in_two_fields_and_in_blocks() {
 #[test]
 fn a_missing_reason_counts_as_stop_and_no_content_as_no_answer() {
     assert_eq!(
-        chat(&[delta(json!({"content": "x"}))]).unwrap(),
+        decode(
+            ChatCompletions,
+            &format!(
+                "data: {}\n\ndata: [DONE]\n\n",
+                delta(json!({"content": "x"}))
+            )
+        )
+        .unwrap(),
         [text("x"), Delta::Finish(FinishReason::Stop)]
     );
+    // Neither a reason nor an end marker: the same, with a word about it.
+    let open = chat(&[delta(json!({"content": "x"}))]).unwrap();
+    assert!(matches!(&open[1], Delta::Warning(_)), "{open:?}");
+    assert_eq!(open[2], Delta::Finish(FinishReason::Stop));
     assert_eq!(chat(&[]), Err(Fault::NoAnswer));
     assert_eq!(
         chat(&[json!({"choices": [], "usage": {"prompt_tokens": 1}})]),
@@ -487,6 +502,54 @@ fn errors_inside_a_stream_keep_status_and_code() {
         decode(ChatCompletions, "data: {\"choices\": [{\"delta\n\n"),
         Err(Fault::Malformed(_))
     ));
+}
+
+#[test]
+fn an_answer_that_never_says_that_it_ends_was_cut_off() {
+    let call = |arguments: &str| {
+        chat(&[delta(json!({"tool_calls": [
+            {"index": 0, "id": "a", "function": {"name": "terminal", "arguments": arguments}}
+        ]}))])
+    };
+    assert_eq!(call(""), Err(Fault::CutOff));
+    assert_eq!(call("{\"command\": "), Err(Fault::CutOff));
+    assert!(call("{\"command\": \"ls\"}").is_ok());
+    for (mode, event) in [
+        (
+            AnthropicMessages,
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "half"}}),
+        ),
+        (
+            AnthropicMessages,
+            json!({"type": "content_block_start", "index": 0,
+                "content_block": {"type": "tool_use", "id": "a", "name": "terminal", "input": {}}}),
+        ),
+        (
+            Responses,
+            json!({"type": "response.output_text.delta", "delta": "half"}),
+        ),
+        (
+            Responses,
+            json!({"type": "response.output_item.added", "output_index": 0,
+                "item": {"type": "function_call", "id": "f", "call_id": "c", "name": "terminal"}}),
+        ),
+        (
+            Gemini,
+            json!({"candidates": [{"content": {"parts": [{"text": "half"}]}}]}),
+        ),
+    ] {
+        let outcome = decode(mode, &format!("data: {event}\n\n"));
+        assert_eq!(outcome, Err(Fault::CutOff), "{event}");
+    }
+}
+
+#[test]
+fn calls_of_an_incomplete_response_are_cut() {
+    let call = json!({"type": "response.output_item.done", "output_index": 0, "item": {
+        "type": "function_call", "id": "f", "call_id": "c", "name": "terminal", "arguments": "{\"co"}});
+    let end = json!({"type": "response.incomplete", "response": {"status": "incomplete"}});
+    let deltas = decode(Responses, &format!("data: {call}\n\ndata: {end}\n\n")).unwrap();
+    assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::Length)));
 }
 
 #[test]

@@ -503,6 +503,40 @@ async fn a_stream_without_a_last_event_is_complete_when_the_body_ends() {
         (answer.text.as_str(), answer.finish),
         ("all of it", Some(FinishReason::Stop))
     );
+    assert_eq!(answer.notices.len(), 1, "people are told");
+}
+
+#[tokio::test]
+async fn a_body_that_ends_in_the_middle_of_an_answer_is_a_broken_connection() {
+    for mode in [
+        ApiMode::ChatCompletions,
+        ApiMode::AnthropicMessages,
+        ApiMode::Responses,
+        ApiMode::Gemini,
+    ] {
+        if mode != ApiMode::ChatCompletions {
+            let server = ModelServer::start();
+            server.push(Reply::text("half").without_finish());
+            let error = text(&model_of(endpoint(&server, mode))).await.unwrap_err();
+            assert_eq!(error.class, ErrorClass::Dropped, "{mode:?}");
+            assert_eq!(server.requests().len(), 1, "{mode:?}: read text is kept");
+        }
+        // A call whose arguments never came is asked for again.
+        let server = ModelServer::start();
+        server
+            .push(
+                Reply::empty()
+                    .then_call_text("terminal", "")
+                    .without_finish(),
+            )
+            .push(Reply::tool_call("terminal", json!({"command": "ls"})));
+        let answer = ask(&model_of(endpoint(&server, mode)), &hello())
+            .await
+            .unwrap();
+        assert_eq!(answer.calls.len(), 1, "{mode:?}");
+        assert_eq!(answer.calls[0].arguments, r#"{"command":"ls"}"#);
+        assert_eq!(server.requests().len(), 2, "{mode:?}");
+    }
 }
 
 #[tokio::test]

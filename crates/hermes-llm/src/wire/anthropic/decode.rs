@@ -81,6 +81,7 @@ impl Decoder for AnthropicDecoder {
     }
 
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.ending.check_cut()?;
         self.stop_block(out);
         self.ending.deliver(out)
     }

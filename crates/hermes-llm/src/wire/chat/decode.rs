@@ -27,6 +27,8 @@ struct Call {
     extra: Option<Value>,
     /// Arguments that came before the name.
     pending: String,
+    /// All arguments so far, to tell whether they are whole.
+    arguments: String,
     announced: Option<(String, String)>,
 }
 
@@ -72,6 +74,19 @@ impl Decoder for ChatDecoder {
                 .into_iter()
                 .map(|block| Delta::ReasoningDetail(Value::Object(block))),
         );
+        // Some servers give neither a reason nor an end marker; text of theirs is
+        // taken as it is, half a call is not.
+        if self.ending.check_cut().is_err() {
+            if !self.calls.iter().all(Call::is_whole) {
+                return Err(Fault::CutOff);
+            }
+            if self.calls.is_empty() {
+                out.push(Delta::Warning(
+                    "the provider ended its answer without saying that it is complete; it may lack its end"
+                        .to_owned(),
+                ));
+            }
+        }
         self.ending.deliver(out)
     }
 
@@ -219,6 +234,10 @@ impl ChatDecoder {
 }
 
 impl Call {
+    fn is_whole(&self) -> bool {
+        !self.name.is_empty() && serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    }
+
     /// Tells consumers what they do not know yet. A call without a name is not
     /// one yet.
     fn announce(&mut self, at: usize, out: &mut Vec<Delta>) {
@@ -237,6 +256,7 @@ impl Call {
             self.announced = Some(now);
         }
         if !self.pending.is_empty() {
+            self.arguments.push_str(&self.pending);
             out.push(Delta::Arguments {
                 slot,
                 text: std::mem::take(&mut self.pending),

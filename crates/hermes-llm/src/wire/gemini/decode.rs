@@ -36,6 +36,7 @@ impl Decoder for GeminiDecoder {
     }
 
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.ending.check_cut()?;
         self.ending.deliver(out)
     }
 

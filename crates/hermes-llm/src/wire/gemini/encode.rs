@@ -9,7 +9,8 @@ use crate::wire::form::temperature;
 use crate::wire::{Form, SchemaDialect, schema, tidy};
 
 const NO_PICTURE: &str = "[picture left out: this model reads text only]";
-const DEFAULT_OUTPUT: u32 = 65_535;
+/// The cap of a request that asks for none.
+pub(crate) const DEFAULT_OUTPUT: u32 = 65_535;
 
 pub fn encode(request: &Request, form: &Form) -> Value {
     let mut contents: Vec<(&'static str, Vec<Value>)> = Vec::new();

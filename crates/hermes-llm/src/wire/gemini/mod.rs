@@ -4,4 +4,5 @@ mod decode;
 mod encode;
 
 pub use decode::GeminiDecoder;
+pub(crate) use encode::DEFAULT_OUTPUT;
 pub use encode::encode;

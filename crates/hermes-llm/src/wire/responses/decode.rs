@@ -108,14 +108,24 @@ impl Decoder for ResponsesDecoder {
     }
 
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        let incomplete = self.status.as_deref() == Some("incomplete")
-            || (self.preliminary && !self.final_message)
+        self.ending.check_cut()?;
+        let cut = self.status.as_deref() == Some("incomplete");
+        let interim = self.preliminary && !self.final_message;
+        let incomplete = cut
+            || interim
             || (self.text.is_empty() && !self.ending.has_calls && self.ending.anything)
             || self.text.contains("to=functions.");
         if self.ending.reason.is_none() {
-            self.ending.reason = Some(if self.ending.has_calls {
+            self.ending.reason = Some(if self.ending.has_calls && cut {
+                // The last call may lack some of its arguments.
+                FinishReason::Length
+            } else if self.ending.has_calls {
                 FinishReason::ToolCalls
             } else if incomplete {
+                if interim && !cut {
+                    // What comes next is another message, not the rest of this one.
+                    out.push(Delta::Text("\n\n".to_owned()));
+                }
                 FinishReason::Incomplete
             } else {
                 FinishReason::Stop
@@ -219,8 +229,8 @@ impl ResponsesDecoder {
                 } else {
                     self.final_message = true;
                 }
-                // Only messages with a phase must go back as they were.
-                if !phase.is_empty() {
+                // Goes back as it was, with the id, status and phase it had.
+                if !whole.is_empty() && (!phase.is_empty() || item["id"].is_string()) {
                     out.push(Delta::ReasoningDetail(self.minted(item)));
                 }
             }

@@ -90,14 +90,14 @@ fn encode_message(message: &Message, form: &Form, input: &mut Vec<Value>) {
             input.push(json!({"role": "user", "content": parts(&message.content, form)}));
         }
         Role::Assistant => {
-            let own = own_items(message, form);
-            let mut has_message = false;
-            for item in own {
-                has_message |= item["type"] == "message";
-                input.push(item);
-            }
+            let mut own = own_items(message, form);
             let text = message.content.text();
-            if !has_message && !text.trim().is_empty() {
+            // Items that say less or more than the message did are not what it said:
+            // an answer may have been joined from several, or shortened.
+            let whole = same_words(&own, &text);
+            own.retain(|item| whole || item["type"] != "message");
+            input.extend(own);
+            if !whole && !text.trim().is_empty() {
                 input.push(json!({
                     "type": "message", "role": "assistant",
                     "content": [{"type": "output_text", "text": text.trim()}],
@@ -122,6 +122,19 @@ fn encode_message(message: &Message, form: &Form, input: &mut Vec<Value>) {
             }));
         }
     }
+}
+
+/// Whether the message items among these say what the text says.
+fn same_words(items: &[Value], text: &str) -> bool {
+    let said = items
+        .iter()
+        .filter(|item| item["type"] == "message")
+        .flat_map(|item| item["content"].as_array().into_iter().flatten())
+        .filter_map(|part| part["text"].as_str())
+        .flat_map(str::split_whitespace)
+        .flat_map(str::chars);
+    let mut said = said.peekable();
+    said.peek().is_some() && said.eq(text.split_whitespace().flat_map(str::chars))
 }
 
 /// Items that the same issuer minted and accepts back unchanged.
