@@ -29,6 +29,8 @@ pub struct Agent {
     /// Names the shell, the processes and the files of this conversation; stays when
     /// the conversation goes on in another session.
     pub(crate) task: String,
+    /// The session that the conversation began in.
+    pub(crate) first: SessionId,
     pub(crate) hints: Hints,
     pub(crate) compression: CompressionState,
 }
@@ -112,6 +114,7 @@ impl Agent {
             wire_system: Arc::from(""),
             retelling,
             task,
+            first: first.clone(),
             hints,
             compression: CompressionState::default(),
             setup,
@@ -149,6 +152,11 @@ impl Agent {
     /// this process and by those that resume it.
     pub(crate) async fn prepare_session(&mut self) -> Result<(), StateError> {
         if self.session.system.is_some() {
+            if self.session.tell(&self.setup.options.told).await?
+                && let Some(system) = self.session.system.clone()
+            {
+                self.system_changed(system);
+            }
             return Ok(());
         }
         if self.session.is_stored() {
@@ -170,7 +178,7 @@ impl Agent {
             self.setup.model.provider(),
             &self.session.id,
         );
-        Arc::from(prompt.text())
+        self.session.with_told(prompt.text())
     }
 
     pub(crate) fn system_changed(&mut self, system: Arc<str>) {

@@ -13,6 +13,7 @@ pub mod demo;
 pub mod goal;
 pub mod guardrails;
 mod history;
+mod hold;
 mod paid;
 mod personality;
 mod picture;

@@ -100,6 +100,9 @@ pub struct Options {
     pub parent_session: Option<SessionId>,
     /// Whether a person can be asked.
     pub attended: bool,
+    /// What this run adds to the conversation's system prompt for good: skills of
+    /// the command line, a worktree.
+    pub told: Vec<String>,
     /// Sent after the stored system prompt and never stored.
     pub ephemeral_system: Option<String>,
     /// Sent right after the system prompt and never stored.
@@ -129,6 +132,7 @@ impl Default for Options {
             cwd: None,
             parent_session: None,
             attended: false,
+            told: Vec::new(),
             ephemeral_system: None,
             prefill: Arc::from([]),
             json_snapshots: None,

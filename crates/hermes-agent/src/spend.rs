@@ -14,6 +14,12 @@ use hermes_tools::{StateError, StateHandle};
 use hermes_types::{Cost, CostStatus, SessionId, Usage};
 use serde::{Deserialize, Serialize};
 
+/// Output that a reservation expects when nothing says how long an answer may be. No
+/// call is made where less is left.
+const USUAL_ANSWER: u32 = 1024;
+/// Every model may write this much; where less than that is left, it is told.
+const LONG_ANSWER: u32 = 8192;
+
 /// What may be spent; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -67,6 +73,13 @@ impl Amount {
         Self {
             usd: self.usd + other.usd,
             tokens: self.tokens + other.tokens,
+        }
+    }
+
+    fn times(self, count: f64) -> Self {
+        Self {
+            usd: self.usd * count,
+            tokens: self.tokens * count,
         }
     }
 
@@ -220,12 +233,27 @@ impl Spend {
             })
     }
 
-    /// The limit that is nearest to its end, in words for people: `$0.40 of $1.00
-    /// today`. Without a price, those in dollars are named as what they are: not in
-    /// force. `None` without limits.
-    pub async fn nearest(&self) -> Result<Option<String>, StateError> {
+    /// What the tightest limits still allow; a unit without a limit is `None`.
+    async fn left(&self) -> Result<(Option<f64>, Option<f64>), StateError> {
+        let standings = self.standings().await?;
+        let least = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Ok(standings
+            .iter()
+            .fold((None, None), |(usd, tokens), (_, limit, spent)| {
+                (
+                    least(usd, limit.usd.map(|most| most - spent.usd)),
+                    least(tokens, limit.tokens.map(|most| most as f64 - spent.tokens)),
+                )
+            }))
+    }
+
+    /// Every limit with what is counted against it.
+    async fn standings(&self) -> Result<Vec<(&'static str, Limit, Amount)>, StateError> {
         let Some(inner) = &self.inner else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let turn = *lock(&inner.turn);
         let session = lock(&inner.session).clone();
@@ -248,6 +276,61 @@ impl Spend {
             standings.push(("this session", inner.limits.per_session, session));
             standings.push(("today", inner.limits.per_day, day));
         }
+        Ok(standings)
+    }
+
+    /// Reserves a call whose prompt costs `prompt` and each token of whose answer
+    /// costs `token`. `cap` is how long the answer may be; the second value is what
+    /// the limits made of it. Without a cap, an answer of usual length is reserved,
+    /// and a cap is set only where little is left.
+    pub async fn reserve_call(
+        &self,
+        prompt: Amount,
+        token: Amount,
+        cap: Option<u32>,
+    ) -> Result<(Reservation, Option<u32>), SpendError> {
+        let mut tries = 0;
+        loop {
+            let (usd, tokens) = match self.inner {
+                Some(_) => self.left().await?,
+                None => (None, None),
+            };
+            let room = [
+                tokens.map(|left| (left - prompt.tokens) / token.tokens.max(1.0)),
+                usd.filter(|_| token.usd > 0.0)
+                    .map(|left| (left - prompt.usd) / token.usd),
+            ]
+            .into_iter()
+            .flatten()
+            .reduce(f64::min)
+            // Asking for what is not there any more is refused, in words.
+            .map(|room| room.max(f64::from(USUAL_ANSWER)));
+            let clamped = match (cap, room) {
+                (Some(cap), Some(room)) => Some(cap.min(room as u32)),
+                (None, Some(room)) if room < f64::from(LONG_ANSWER) => Some(room as u32),
+                (cap, _) => cap,
+            };
+            let output = match (cap, clamped) {
+                (Some(_), Some(clamped)) => clamped,
+                (_, clamped) => USUAL_ANSWER.min(clamped.unwrap_or(u32::MAX)),
+            };
+            match self.reserve(prompt.plus(token.times(output.into()))).await {
+                Ok(reservation) => return Ok((reservation, clamped)),
+                // Another process was faster; what is left now may still do.
+                Err(SpendError::Reached(_)) if tries < 3 && output > USUAL_ANSWER => tries += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The limit that is nearest to its end, in words for people: `$0.40 of $1.00
+    /// today`. Without a price, those in dollars are named as what they are: not in
+    /// force. `None` without limits.
+    pub async fn nearest(&self) -> Result<Option<String>, StateError> {
+        let Some(inner) = &self.inner else {
+            return Ok(None);
+        };
+        let standings = self.standings().await?;
         let unpriced = inner.told_unknown_price.load(Ordering::Relaxed);
         let mut nearest: Option<(f64, String)> = None;
         for (when, limit, spent) in standings {

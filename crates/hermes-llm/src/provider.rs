@@ -172,7 +172,11 @@ impl Model for ProviderModel {
 
     fn cost(&self, usage: &Usage) -> Cost {
         let endpoint = &self.inner.endpoint;
-        if endpoint.is_local || endpoint.provider == "openai-codex" {
+        // A paid provider costs what it costs, also behind a relay of one's own.
+        let is_own = endpoint.is_local
+            && crate::catalogue::provider(&endpoint.provider)
+                .is_none_or(|known| known.auth == crate::catalogue::AuthKind::KeyOptional);
+        if is_own || endpoint.provider == "openai-codex" {
             return Cost {
                 usd: 0.0,
                 status: CostStatus::Included,

@@ -284,6 +284,7 @@ fn limit(config: &Config, key: &str) -> Result<Limit, ConfigError> {
     for (name, value) in map {
         let place = format!("{key}.{name}");
         match name.as_str() {
+            "usd" | "tokens" if value.is_null() => {}
             "usd" => {
                 let usd = value.as_f64().filter(|usd| usd.is_finite() && *usd > 0.0);
                 let expected = "a number of dollars above 0 (leave it out for no limit)";
@@ -372,7 +373,6 @@ mod tests {
             ("per_day: {usd: .nan}", "`budget.per_day.usd`"),
             ("per_day: {usd: .inf}", "`budget.per_day.usd`"),
             ("per_session: {usd: lots}", "`budget.per_session.usd`"),
-            ("per_session: {usd: null}", "`budget.per_session.usd`"),
             ("per_turn: {tokens: 1.5}", "`budget.per_turn.tokens`"),
             ("per_turn: {tokens: -3}", "`budget.per_turn.tokens`"),
             ("per_turn: {dollars: 3}", "`budget.per_turn`"),
@@ -382,7 +382,12 @@ mod tests {
             let error = AgentSettings::read(&config).unwrap_err().to_string();
             assert!(error.contains(named), "{yaml}: {error}");
         }
-        for yaml in ["per_turn: null", "per_turn: {}", "per_turn: {usd: 0.01}"] {
+        for yaml in [
+            "per_turn: null",
+            "per_turn: {}",
+            "per_turn: {usd: null, tokens: null}",
+            "per_turn: {usd: 0.01}",
+        ] {
             let config = Config::from_yaml(&format!("budget:\n  {yaml}\n")).unwrap();
             AgentSettings::read(&config).unwrap();
         }

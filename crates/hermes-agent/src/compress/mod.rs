@@ -10,7 +10,7 @@ mod transcript;
 
 pub use plan::{Plan, Tail, plan};
 pub use run::CompressWish;
-pub use summary::{PREFIX, is_summary};
+pub use summary::{PREFIX, is_summary, request};
 
 /// The reference always waits for 64,000 tokens, which a small window never
 /// survives; ours scales with the window.

@@ -44,7 +44,9 @@ pub fn plan(messages: &[&Message], protect_first: usize, tail: Tail) -> Option<P
             _ => head += 1,
         }
     }
-    if count <= head + 4 {
+    // Where nothing is protected somebody asked for it: an answer less will do.
+    let smallest = if protect_first == 0 { 3 } else { 4 };
+    if count <= head + smallest {
         return None;
     }
     let tail_tokens = match tail {

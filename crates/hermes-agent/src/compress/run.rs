@@ -11,6 +11,7 @@ use super::summary::{self, is_summary};
 use super::transcript::{pruned, render, text_of};
 use crate::agent::Agent;
 use crate::history::{History, weight};
+use crate::hold::Turn;
 use crate::paid::paid_answer;
 use crate::turn::{Broken, Running};
 
@@ -71,6 +72,11 @@ impl Agent {
         self.compression.useless = 0;
         self.compression.cool_until = None;
         let mut turn = Running::new(self);
+        let _hold = match self.hold().await? {
+            Turn::Ours(hold) => hold,
+            Turn::Refused(why) => return Err(Broken::NotOpen(why)),
+            Turn::Interrupted => return Ok(false),
+        };
         self.compress(&mut turn, Some(wish)).await
     }
 
@@ -105,7 +111,12 @@ impl Agent {
             Some(exchanges) => Tail::Exchanges(exchanges),
             None => Tail::Tokens(options.tail_tokens(window)),
         };
-        let Some(plan) = plan(&all, options.protect_first, tail) else {
+        let found = match (plan(&all, options.protect_first, tail), wish) {
+            // Too short to protect its beginning; who asks for it gets it all the same.
+            (None, Some(_)) => plan(&all, 0, tail),
+            (found, _) => found,
+        };
+        let Some(plan) = found else {
             return Ok(false);
         };
         let before_tokens: usize = all.iter().map(|message| weight(message) / 4).sum();
@@ -149,11 +160,11 @@ impl Agent {
         };
         let shorter = self.assemble(&messages, &plan, &text);
         let after_tokens: usize = shorter.iter().map(|message| weight(message) / 4).sum();
-        if after_tokens >= before_tokens {
+        if after_tokens >= before_tokens && wish.is_none() {
             self.compression.useless += 1;
             return Ok(false);
         }
-        if (before_tokens - after_tokens) * 10 < before_tokens {
+        if before_tokens.saturating_sub(after_tokens) * 10 < before_tokens {
             self.compression.useless += 1;
         } else {
             self.compression.useless = 0;

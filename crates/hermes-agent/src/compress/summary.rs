@@ -88,7 +88,7 @@ pub(super) fn inner(text: &str) -> String {
 }
 
 /// What a person wrote in a user message; a summary may stand in front of it.
-pub(super) fn request(message: &Message) -> Option<String> {
+pub fn request(message: &Message) -> Option<String> {
     let text = text_of(message);
     if !is_summary(message) {
         return Some(text);

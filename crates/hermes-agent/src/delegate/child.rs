@@ -100,6 +100,7 @@ impl Child<'_> {
         setup.options.max_iterations = self.limits.max_iterations;
         setup.options.parent_session = Some(self.context.session.clone());
         setup.options.attended = false;
+        setup.options.told = Vec::new();
         setup.options.effort = self.limits.effort.or(setup.options.effort);
         setup.options.ephemeral_system = Some(brief(task));
         setup.options.task = Some(format!(

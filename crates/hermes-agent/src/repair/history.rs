@@ -35,9 +35,14 @@ pub fn wire(mut message: Message) -> Message {
 /// The whole stored list in wire form, with every hole filled and every stray
 /// removed. Mending twice changes nothing more.
 pub fn mend(stored: Vec<Message>) -> Vec<Message> {
+    let results = results_of(&stored);
     let mut out: Vec<Message> = Vec::with_capacity(stored.len());
-    let mut rest = stored.into_iter().peekable();
-    while let Some(message) = rest.next() {
+    let mut stored: Vec<Option<Message>> = stored.into_iter().map(Some).collect();
+    for index in 0..stored.len() {
+        // Gone when it was a result that has been taken.
+        let Some(message) = stored[index].take() else {
+            continue;
+        };
         match message.role {
             // Results are taken together with the calls they answer.
             Role::System | Role::Tool => {}
@@ -48,17 +53,45 @@ pub fn mend(stored: Vec<Message>) -> Vec<Message> {
                 }
             }
             Role::Assistant => {
-                let mut results: HashMap<String, Message> = HashMap::new();
-                while let Some(result) = rest.next_if(|next| next.role == Role::Tool) {
-                    if let Some(id) = result.tool_call_id.clone() {
-                        results.entry(id).or_insert(result);
-                    }
-                }
+                let results = results
+                    .get(&index)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|(id, at)| Some((id.clone(), stored[*at].take()?)))
+                    .collect();
                 push_assistant(&mut out, message, results);
             }
         }
     }
     out
+}
+
+/// The results of every answer's calls, by the place of the answer. Of two for one
+/// call the first is taken, but one that only says that there is none gives way: it
+/// was written by a process that took the call of a living one for dead, and the
+/// real one may stand behind later messages.
+fn results_of(stored: &[Message]) -> HashMap<usize, HashMap<String, usize>> {
+    let mut caller: HashMap<&str, usize> = HashMap::new();
+    let mut results: HashMap<usize, HashMap<String, usize>> = HashMap::new();
+    for (index, message) in stored.iter().enumerate() {
+        for call in &message.tool_calls {
+            caller.insert(&call.id, index);
+        }
+        let Some(id) = message
+            .tool_call_id
+            .as_deref()
+            .filter(|_| message.role == Role::Tool)
+        else {
+            continue;
+        };
+        let Some(at) = caller.get(id) else { continue };
+        let known = results.entry(*at).or_default();
+        match known.get(id) {
+            Some(first) if stored[*first].content.text() != PLACEHOLDER => {}
+            _ => drop(known.insert(id.to_owned(), index)),
+        }
+    }
+    results
 }
 
 /// Calls at the end of the list that have no result yet.
@@ -234,6 +267,25 @@ mod tests {
                 format!("tool {PLACEHOLDER:?} c"),
             ]
         );
+    }
+
+    #[test]
+    fn a_real_result_wins_over_one_that_says_there_is_none() {
+        let mended = mend(vec![
+            Message::user("go"),
+            calling("", vec![call("a", "{}")]),
+            result("a", PLACEHOLDER),
+            Message::user("and?"),
+            result("a", "real"),
+            result("a", "late"),
+            Message::assistant("done"),
+            // The same name again is another call.
+            Message::user("more"),
+            calling("", vec![call("a", "{}")]),
+        ]);
+        assert_eq!(mended[2].content.text(), "real");
+        assert_eq!(mended[3].content.text(), "and?");
+        assert_eq!(mended.last().unwrap().content.text(), PLACEHOLDER);
     }
 
     #[test]

@@ -9,9 +9,6 @@ use super::{Broken, Running};
 use crate::agent::Agent;
 use crate::spend::{Amount, SpendError};
 
-/// Output that an estimate expects.
-const EXPECTED_OUTPUT: u64 = 1024;
-
 pub(super) enum Failure {
     /// With the text that was shown until then.
     Interrupted(String),
@@ -57,20 +54,17 @@ impl Agent {
 
     async fn send(
         &mut self,
-        request: Request,
+        mut request: Request,
         turn: &mut Running,
     ) -> Result<Result<Response, Failure>, Broken> {
         let prompt = self.estimated_prompt();
-        let expected = Usage {
-            input: prompt,
-            output: EXPECTED_OUTPUT.min(u64::from(
-                request.limits.max_output_tokens.unwrap_or(u32::MAX),
-            )),
-            ..Usage::default()
-        };
-        let estimate = Amount::of(&expected, &self.setup.model.cost(&expected));
-        let reservation = match self.setup.spend.reserve(estimate).await {
-            Ok(reservation) => reservation,
+        let (read, written) = self.estimates(prompt);
+        let cap = request.limits.max_output_tokens;
+        let reservation = match self.setup.spend.reserve_call(read, written, cap).await {
+            Ok((reservation, cap)) => {
+                request.limits.max_output_tokens = cap;
+                reservation
+            }
             Err(error) => return Ok(Err(Failure::Spent(error))),
         };
         turn.api_calls += 1;
@@ -121,6 +115,19 @@ impl Agent {
                 .await;
         }
         Ok(answer)
+    }
+
+    /// What this prompt and one token of its answer would cost.
+    fn estimates(&self, prompt: u64) -> (Amount, Amount) {
+        let of = |input, output| {
+            let usage = Usage {
+                input,
+                output,
+                ..Usage::default()
+            };
+            Amount::of(&usage, &self.setup.model.cost(&usage))
+        };
+        (of(prompt, 0), of(0, 1))
     }
 
     async fn stream(&self, request: &Request) -> Result<Response, Failure> {

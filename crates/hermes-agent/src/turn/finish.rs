@@ -38,10 +38,14 @@ impl End {
         }
     }
 
-    pub(super) fn budget(error: String) -> Self {
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.reason == StopReason::Interrupted
+    }
+
+    pub(super) fn budget(answer: String, error: String) -> Self {
         Self {
             reason: StopReason::Budget,
-            answer: String::new(),
+            answer,
             error: Some(error),
         }
     }

@@ -17,6 +17,7 @@ use tracing::Instrument as _;
 
 use crate::agent::Agent;
 use crate::guardrails::Guardrails;
+use crate::hold::Turn;
 use crate::repair::closest_tool;
 use crate::setup::sum;
 use crate::spend::SpendError;
@@ -116,6 +117,10 @@ impl Agent {
             .run_turn(input.into(), &mut turn)
             .instrument(span.clone());
         let end = match run.await {
+            Ok(end) if end.was_interrupted() => match self.session.end_children().await {
+                Ok(()) => end,
+                Err(error) => End::failed(format!("the session cannot be stored: {error}")),
+            },
             Ok(end) => end,
             Err(error) => End::failed(format!("the session cannot be stored: {error}")),
         };
@@ -145,6 +150,12 @@ impl Agent {
 
     async fn run_turn(&mut self, input: Content, turn: &mut Running) -> Result<End, Broken> {
         self.setup.model.begin_turn();
+        // Until the turn has ended, however it does.
+        let _hold = match self.hold().await? {
+            Turn::Ours(hold) => hold,
+            Turn::Refused(why) => return Ok(End::failed(why)),
+            Turn::Interrupted => return Ok(End::interrupted(String::new())),
+        };
         self.start(input).await?;
         self.describe_pictures(turn).await?;
         self.compress_before_turn(turn).await?;
@@ -231,7 +242,7 @@ impl Agent {
                     return Ok(Err(End::interrupted(text)));
                 }
                 Err(Failure::Spent(SpendError::Reached(reached))) => {
-                    return Ok(Err(End::budget(reached.to_string())));
+                    return self.out_of_budget(turn, reached.to_string()).await.map(Err);
                 }
                 Err(Failure::Spent(SpendError::State(error))) => return Err(error),
                 Err(Failure::Model(error)) => {
@@ -427,6 +438,20 @@ impl Agent {
         ))
     }
 
+    /// What was written until then stays.
+    async fn out_of_budget(&mut self, turn: &mut Running, why: String) -> Result<End, Broken> {
+        let text = turn.joined("").trim().to_owned();
+        self.history.clear_transient();
+        if !text.is_empty() {
+            let message = Message {
+                finish_reason: Some(Finish::Length.as_str().to_owned()),
+                ..Message::assistant(text.as_str())
+            };
+            self.keep(message).await?;
+        }
+        Ok(End::budget(text, why))
+    }
+
     async fn stop(
         &mut self,
         response: Response,
@@ -472,7 +497,9 @@ impl Agent {
                 }
                 Err(Failure::Interrupted(text)) => return Ok(End::interrupted(text)),
                 Err(Failure::Model(error)) => return Ok(End::model(&error)),
-                Err(Failure::Spent(error)) => return Ok(End::budget(error.to_string())),
+                Err(Failure::Spent(error)) => {
+                    return Ok(End::budget(String::new(), error.to_string()));
+                }
             }
         }
         Ok(End::failed(format!(

@@ -302,6 +302,18 @@ async fn condensing_on_request_gives_a_topic_its_space() {
 }
 
 #[tokio::test]
+async fn a_short_conversation_is_condensed_for_who_asks() {
+    let stage = Stage::new(vec![say("a"), say("b"), say("about letters")]);
+    let mut agent = stage.agent();
+    agent.turn("one").await;
+    assert!(!agent.compress_now(&Default::default()).await.unwrap());
+    agent.turn("two").await;
+    let before = agent.session_id().clone();
+    assert!(agent.compress_now(&Default::default()).await.unwrap());
+    assert_ne!(*agent.session_id(), before);
+}
+
+#[tokio::test]
 async fn a_summary_of_the_reference_is_brought_up_to_date_not_nested() {
     let stage = Stage::new(vec![say("first"), say("Goal: new and old."), say("on")]);
     let mut agent = stage.agent();

@@ -138,6 +138,18 @@ impl Wired {
         self.setup.spend.nearest().await
     }
 
+    /// Nothing but the answer goes where the answer goes; the cause of a cut one is
+    /// told elsewhere.
+    pub(crate) fn answer_only(&mut self) {
+        self.setup.options.completion_explainer = false;
+    }
+
+    /// Says something to the model for the rest of the conversation, whoever goes on
+    /// with it.
+    pub(crate) fn tell_for_good(&mut self, text: &str) {
+        self.setup.options.told.push(text.trim().to_owned());
+    }
+
     /// Says something to the model in this run only.
     pub(crate) fn tell(&mut self, text: &str) {
         let said = self

@@ -293,6 +293,11 @@ fn an_interrupt_ends_the_children_too() {
     assert_eq!(finished.status.code(), Some(130), "{finished:?}");
     // Both requests were given up, not only the parent's turn.
     stage.server.wait_for_abandoned(2);
+    let listed = stage.run(&["sessions", "export", "-"]).stdout;
+    for line in listed.lines() {
+        let session: Value = serde_json::from_str(line).unwrap();
+        assert!(!session["ended_at"].is_null(), "{session:#}");
+    }
 }
 
 #[test]
@@ -386,6 +391,8 @@ fn only_the_answer_is_on_stdout_whatever_happens() {
             "{ran:#?}"
         );
         assert_eq!(stage.server.requests().len() - before, 11, "{ran:#?}");
+        let told = "older messages were condensed: 17 became ";
+        assert!(ran.stderr.contains(told), "{ran:#?}");
         if quiet {
             // The new session is named, and the old one kept every message.
             let id = stage.session(&ran);
@@ -444,6 +451,10 @@ fn a_condensed_session_is_sent_on_unchanged_by_another_process() {
     let sent = serde_json::to_string(before_messages).unwrap();
     assert!(sent.contains("[CONTEXT SUMMARY]:") && sent.contains("Goal: count."));
     assert!(sent.contains(task), "the task stays word for word");
+    stage.server.push(Reply::text("still more"));
+    let shown = stage.run(&["chat", "-q", "and on", "--resume", &id]);
+    // The task, `go on` and `and on`; a summary is nobody's question.
+    assert!(shown.stdout.contains("(3 user, "), "{shown:#?}");
 }
 
 #[test]

@@ -75,6 +75,18 @@ fn a_worker_exits_with_0_when_done_75_when_limited_78_when_misconfigured_and_1_w
 }
 
 #[test]
+fn a_worker_that_is_out_of_budget_says_so() {
+    let stage = Stage::with("budget:\n  per_day: {tokens: 10}\n");
+    let id = stage.create("x --assignee alpha");
+    let mut worker = worker(&stage, &id);
+    let output = worker.stderr(Stdio::piped()).output().expect("it ends");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(words.contains("budget.per_day"), "{words}");
+    assert_eq!(stage.status(&id), "blocked");
+}
+
+#[test]
 fn a_worker_that_can_never_start_says_so_once_and_is_not_tried_again() {
     let stage = Stage::new();
     for (config, reason) in [

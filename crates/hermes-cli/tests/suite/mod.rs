@@ -20,6 +20,8 @@ mod knowledge;
 mod layers;
 mod logs;
 mod odd_files;
+mod one_at_a_time;
+mod one_shots;
 mod podman;
 mod profile;
 mod proofs;

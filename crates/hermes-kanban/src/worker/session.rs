@@ -179,7 +179,7 @@ impl WorkerSession {
             }
             TurnEnd::BudgetReached { message } => {
                 self.block(&format!("budget reached: {message}"))?;
-                Ok(Next::Exit(0))
+                Ok(Next::Exit(1))
             }
             TurnEnd::OutOfIterations { used, max } => {
                 let error = format!("the agent used {used} of {max} iterations without finishing");

@@ -184,7 +184,7 @@ fn failures_budgets_and_iterations_are_written_down_by_the_worker() {
     let end = TurnEnd::BudgetReached {
         message: "2 USD a day".into(),
     };
-    assert_eq!(spent.begin().after_turn(end).unwrap(), Next::Exit(0));
+    assert_eq!(spent.begin().after_turn(end).unwrap(), Next::Exit(1));
     assert_eq!(spent.status(), "blocked");
 
     let tired = Desk::new("x --max-retries 1");

@@ -168,16 +168,14 @@ impl StateDb {
         })
     }
 
-    /// How many questions of the user are in the active history.
-    pub fn questions(&self, session: &SessionId) -> Result<usize, StoreError> {
+    /// The newest row of the active history: another one means that somebody went on.
+    pub fn newest_message(&self, session: &SessionId) -> Result<Option<i64>, StoreError> {
         self.read(|connection| {
-            let count: i64 = connection
+            Ok(connection
                 .prepare_cached(
-                    "SELECT count(*) FROM messages WHERE session_id = ?1 AND active = 1 \
-                     AND role = 'user'",
+                    "SELECT max(id) FROM messages WHERE session_id = ?1 AND active = 1",
                 )?
-                .query_row([session.as_str()], |row| row.get(0))?;
-            Ok(usize::try_from(count).unwrap_or(0))
+                .query_row([session.as_str()], |row| row.get(0))?)
         })
     }
 

@@ -164,6 +164,26 @@ impl StateDb {
         )
     }
 
+    /// Ends the subagents' sessions below this one that nobody ended, because their
+    /// process died or was stopped with them. Branches are conversations of their own.
+    pub fn end_abandoned_children(&self, id: &SessionId) -> Result<usize, StoreError> {
+        let now = self.now();
+        self.write(|transaction| {
+            Ok(transaction
+                .prepare_cached(
+                    "WITH RECURSIVE below(id) AS ( \
+                       SELECT ?1 UNION \
+                       SELECT child.id FROM sessions child JOIN below \
+                         ON child.parent_session_id = below.id \
+                         WHERE NOT (json_valid(child.model_config) AND \
+                           json_extract(child.model_config, '$._branched_from') IS NOT NULL)) \
+                     UPDATE sessions SET ended_at = ?2, end_reason = 'delegation_failed' \
+                       WHERE ended_at IS NULL AND id <> ?1 AND id IN (SELECT id FROM below)",
+                )?
+                .execute(params![id.as_str(), now])?)
+        })
+    }
+
     pub fn set_system_prompt(&self, id: &SessionId, prompt: &str) -> Result<bool, StoreError> {
         self.update_one(
             "UPDATE sessions SET system_prompt = ?2 WHERE id = ?1",

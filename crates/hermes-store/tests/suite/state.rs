@@ -317,7 +317,7 @@ fn the_last_exchanges_are_read_without_the_rest() {
         texts,
         ["question 3", "", "answer 3", "question 4", "", "answer 4"]
     );
-    assert_eq!((earlier, db.questions(&id).unwrap()), (9, 5));
+    assert_eq!(earlier, 9);
     assert_eq!(db.last_said(&id, 100).unwrap().0.len(), 15);
     assert_eq!(
         db.last_said(&SessionId::new("none"), 2).unwrap(),

@@ -15,6 +15,8 @@ pub(super) struct Found {
     messages: i64,
     /// Where it was held, when that still exists.
     pub(super) cwd: Option<PathBuf>,
+    /// Where it was held, when that does not exist any more.
+    gone: Option<PathBuf>,
 }
 
 pub(super) async fn find(
@@ -42,6 +44,11 @@ pub(super) async fn find(
                 id,
                 title: row.title,
                 messages: row.message_count,
+                gone: row
+                    .cwd
+                    .as_ref()
+                    .map(PathBuf::from)
+                    .filter(|path| !path.is_dir()),
                 cwd: row.cwd.map(PathBuf::from).filter(|path| path.is_dir()),
             }))
         })
@@ -65,6 +72,33 @@ impl Found {
             "resumed session {}{title} ({} messages)",
             self.id, self.messages
         )
+    }
+
+    /// Says that the conversation was held in a directory that is gone, and records
+    /// where it goes on. What the model must be told, when that is so.
+    pub(super) async fn moved(
+        &self,
+        cwd: &Path,
+        state: &StateHandle,
+        out: &mut Out,
+    ) -> Result<Option<String>, CommandError> {
+        let Some(gone) = &self.gone else {
+            return Ok(None);
+        };
+        out.warning(&format!(
+            "{} is gone, where this session was held; it goes on in {}",
+            gone.display(),
+            cwd.display()
+        ));
+        let (id, here) = (self.id.clone(), cwd.display().to_string());
+        state
+            .run(move |database| database.set_cwd(&id, &here).map(drop))
+            .await?;
+        Ok(Some(format!(
+            "[{} does not exist any more. You work in {} now.]",
+            gone.display(),
+            cwd.display()
+        )))
     }
 
     /// Also where, when that is not where the call was made.

@@ -11,7 +11,7 @@ use hermes_home::env;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
 use hermes_tools::builtin::activation;
-use hermes_types::{Content, Interrupt, SessionId, StopReason, TurnEvent, TurnOutcome};
+use hermes_types::{Content, Interrupt, Part, Role, SessionId, StopReason, TurnEvent, TurnOutcome};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -126,7 +126,7 @@ async fn talk_in(
         beginning::tell_oddities(context, out)?;
     }
     if let Some(worktree) = worktree {
-        wired.tell(&worktree.note());
+        wired.tell_for_good(&worktree.note());
     }
     preload(&mut wired, &call.options.skills).await?;
     if let Some(found) = &found
@@ -134,7 +134,15 @@ async fn talk_in(
     {
         found.announce(&cwd, context, out);
     }
+    if call.how.is_answer_only() {
+        wired.answer_only();
+    }
     let mut content = content(&call, &wired, &cwd, context, out).await?;
+    if let (Some(found), None) = (&found, worktree)
+        && let Some(note) = found.moved(&cwd, &wired.state, out).await?
+    {
+        content = with_note(note, content);
+    }
     if let Some(worker) = worker {
         wired.tell(hermes_kanban::worker::GUIDANCE);
         content = worker.with_pictures(content, context.home.user_home())?;
@@ -280,9 +288,20 @@ pub(super) async fn preload(wired: &mut Wired, names: &[String]) -> Result<(), C
         );
     }
     for text in texts {
-        wired.tell(&text);
+        wired.tell_for_good(&text);
     }
     Ok(())
+}
+
+/// The note stands in front, for the model to read first.
+fn with_note(note: String, content: Content) -> Content {
+    match content {
+        Content::Text(text) => Content::Text(format!("{note}\n\n{text}")),
+        Content::Parts(mut parts) => {
+            parts.insert(0, Part::Text { text: note });
+            Content::Parts(parts)
+        }
+    }
 }
 
 async fn content(
@@ -393,7 +412,13 @@ pub(super) async fn counts(state: &StateHandle, session: &SessionId) -> Option<C
     let id = session.clone();
     state
         .run(move |database| {
-            let user = database.questions(&id)?;
+            // A summary stands in the place of a question and is none.
+            let user = database
+                .messages(&id)?
+                .iter()
+                .filter(|row| row.message.role == Role::User)
+                .filter(|row| hermes_agent::compress::request(&row.message).is_some())
+                .count();
             Ok(database.session(&id)?.map(|row| Counts {
                 title: row.title,
                 messages: row.message_count,

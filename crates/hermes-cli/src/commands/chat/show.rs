@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use hermes_types::{SessionId, TurnEvent, TurnOutcome};
+use hermes_types::{SessionId, StopReason, TurnEvent, TurnOutcome};
 
 use crate::{Context, Out};
 
@@ -16,6 +16,13 @@ pub(super) enum How {
     Quiet,
     /// `-q`: what happens, the answer, and how to go on.
     Lines { verbose: bool },
+}
+
+impl How {
+    /// Whether stdout carries the answer and nothing else.
+    pub(super) fn is_answer_only(self) -> bool {
+        !matches!(self, How::Lines { .. })
+    }
 }
 
 pub(super) struct Screen<'a> {
@@ -47,8 +54,16 @@ impl<'a> Screen<'a> {
 
     pub(super) fn event(&mut self, event: &TurnEvent) -> io::Result<()> {
         let How::Lines { verbose } = self.how else {
-            if let TurnEvent::Warning { text } = event {
-                self.out.warning(text);
+            match event {
+                TurnEvent::Warning { text } => self.out.warning(text),
+                TurnEvent::Compressed {
+                    messages_before,
+                    messages_after,
+                    ..
+                } => self
+                    .out
+                    .stderr_line(&condensed(*messages_before, *messages_after)),
+                _ => {}
             }
             return Ok(());
         };
@@ -86,7 +101,8 @@ impl<'a> Screen<'a> {
                 ..
             } => writeln!(
                 self.out,
-                "  * older messages were condensed: {messages_before} became {messages_after}"
+                "  * {}",
+                condensed(*messages_before, *messages_after)
             )?,
             _ => return Ok(()),
         }
@@ -100,6 +116,15 @@ impl<'a> Screen<'a> {
         context: &Context,
         counts: Option<Counts>,
     ) -> io::Result<()> {
+        if outcome.reason == StopReason::IterationLimit
+            && !outcome.answer.trim().is_empty()
+            && self.how.is_answer_only()
+            && let Some(why) = &outcome.error
+        {
+            self.out.warning(&format!(
+                "{why}: the answer says how far it came (agent.max_turns, --max-turns)"
+            ));
+        }
         match self.how {
             How::Answer => self.answer(&outcome.answer),
             How::Quiet => {
@@ -172,6 +197,10 @@ pub(super) fn summary(
         "Messages:  {} ({} user, {} tool calls)",
         counts.messages, counts.user, counts.calls
     )
+}
+
+fn condensed(before: u32, after: u32) -> String {
+    format!("older messages were condensed: {before} became {after}")
 }
 
 /// A title as one word of a shell, whatever is in it.

@@ -196,7 +196,7 @@ impl ChatHost {
         )
         .await?;
         if let Some(worktree) = &self.worktree {
-            wired.tell(&worktree.note());
+            wired.tell_for_good(&worktree.note());
         }
         preload(&mut wired, &self.start.options.skills).await?;
         let mut greeting: Vec<Line<'static>> = wired
