@@ -125,8 +125,26 @@ impl Files for LocalFiles {
         to: &'a SandboxPath,
     ) -> BoxFuture<'a, Result<(), FileError>> {
         let target = PathBuf::from(to.as_str());
-        blocking(from, move |from| fs::rename(from, target))
+        blocking(from, move |from| match fs::rename(from, &target) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                move_between_disks(from, &target)
+            }
+            done => done,
+        })
     }
+}
+
+/// As `mv` does it, for a file or a link.
+fn move_between_disks(from: &Path, to: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(from)?;
+    if meta.is_symlink() {
+        std::os::unix::fs::symlink(fs::read_link(from)?, to)?;
+    } else if meta.is_file() {
+        fs::copy(from, to)?;
+    } else {
+        return Err(io::ErrorKind::CrossesDevices.into());
+    }
+    fs::remove_file(from)
 }
 
 fn kind(kind: fs::FileType) -> FileKind {

@@ -42,10 +42,12 @@ pub struct ContentHits {
     pub total: usize,
 }
 
-/// Files whose lines match. Blocks; `cancelled` ends it early.
+/// Files whose lines match, of those that may be read. Blocks; `cancelled` ends it
+/// early.
 pub fn search_content(
     root: &Path,
     query: &ContentQuery,
+    may_read: &(dyn Fn(&Path) -> bool + Sync),
     cancelled: &AtomicBool,
 ) -> Result<ContentHits, SearchError> {
     let LinePattern(matcher) = LinePattern::new(&query.pattern)?;
@@ -53,7 +55,7 @@ pub fn search_content(
     let found = Mutex::new(ContentHits::default());
     let kept = AtomicUsize::new(0);
     walk(root, cancelled, |path, _| {
-        if glob.as_ref().is_some_and(|glob| !glob.matches(path, root)) {
+        if glob.as_ref().is_some_and(|glob| !glob.matches(path, root)) || !may_read(path) {
             return;
         }
         let hits = search_file(path, &matcher, query.context, &kept);
@@ -234,7 +236,7 @@ mod tests {
             file_glob: None,
             context,
         };
-        search_content(root, &query, &AtomicBool::new(false)).unwrap()
+        search_content(root, &query, &|_| true, &AtomicBool::new(false)).unwrap()
     }
 
     #[test]
@@ -293,6 +295,8 @@ mod tests {
             file_glob: None,
             context: 0,
         };
-        assert!(search_content(Path::new("/"), &query, &AtomicBool::new(false)).is_err());
+        assert!(
+            search_content(Path::new("/"), &query, &|_| true, &AtomicBool::new(false)).is_err()
+        );
     }
 }

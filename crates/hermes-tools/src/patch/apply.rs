@@ -3,15 +3,37 @@
 use std::collections::BTreeMap;
 
 use super::find::{Strategy, find_block};
-use super::lines::{base_indent, is_crlf, reindent, split};
+use super::indent::reindented;
+use super::lines::{is_crlf, split};
+use super::replace::BOM;
 use super::v4a::{Hunk, HunkLine, Operation};
+
+/// What stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    Text(String),
+    /// It can be moved and deleted, not edited; why.
+    Opaque(String),
+}
+
+impl Content {
+    /// Nothing, for what is no text.
+    pub fn text(&self) -> &str {
+        match self {
+            Content::Text(text) => text,
+            Content::Opaque(_) => "",
+        }
+    }
+}
 
 /// What one file was and what it shall be; `None` means that there is no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
     pub path: String,
-    pub before: Option<String>,
-    pub after: Option<String>,
+    pub before: Option<Content>,
+    pub after: Option<Content>,
+    /// Where the file that shall stand here stood before; `None` for a new one.
+    pub origin: Option<String>,
     /// The most lenient strategy that a hunk of this file needed.
     pub strategy: Strategy,
 }
@@ -22,11 +44,12 @@ pub struct PatchError {
     pub problems: Vec<String>,
 }
 
-/// Validates and applies every operation in order. `read` gives the content of a
-/// file, `None` when there is none, or the reason why it cannot be read.
+/// Validates and applies every operation in order. One file has one path here,
+/// whatever names the patch has for it. `read` gives the content of a file, `None`
+/// when there is none, or the reason why it cannot be read.
 pub fn apply(
     operations: &[Operation],
-    mut read: impl FnMut(&str) -> Result<Option<String>, String>,
+    mut read: impl FnMut(&str) -> Result<Option<Content>, String>,
 ) -> Result<Vec<FileChange>, PatchError> {
     let mut state: BTreeMap<String, FileChange> = BTreeMap::new();
     let mut problems = Vec::new();
@@ -39,6 +62,7 @@ pub fn apply(
                 Ok(content) => {
                     let change = FileChange {
                         path: path.to_owned(),
+                        origin: content.is_some().then(|| path.to_owned()),
                         before: content.clone(),
                         after: content,
                         strategy: Strategy::Exact,
@@ -57,7 +81,10 @@ pub fn apply(
     }
     let changed: Vec<FileChange> = state
         .into_values()
-        .filter(|change| change.before != change.after)
+        .filter(|change| {
+            let was = change.before.as_ref().map(|_| &change.path);
+            change.before != change.after || change.origin.as_ref() != was
+        })
         .collect();
     if changed.is_empty() {
         let problems = vec!["- the patch would leave every file as it is".to_owned()];
@@ -73,11 +100,13 @@ fn step(operation: &Operation, state: &mut BTreeMap<String, FileChange>) -> Resu
             let Some(change) = state.get_mut(path) else {
                 return Ok(());
             };
-            let Some(text) = &change.after else {
-                return Err(format!("{path}: there is no such file to update"));
+            let text = match &change.after {
+                Some(Content::Text(text)) => text,
+                Some(Content::Opaque(why)) => return Err(format!("{path}: {why}")),
+                None => return Err(format!("{path}: there is no such file to update")),
             };
             let (text, strategy) = update(text, hunks).map_err(|why| format!("{path}: {why}"))?;
-            change.after = Some(text);
+            change.after = Some(Content::Text(text));
             if strategy != Strategy::Exact {
                 change.strategy = strategy;
             }
@@ -91,7 +120,7 @@ fn step(operation: &Operation, state: &mut BTreeMap<String, FileChange>) -> Resu
                     "{path}: the file exists already; use `*** Update File:`"
                 ));
             }
-            change.after = Some(content.clone());
+            change.after = Some(Content::Text(content.clone()));
         }
         Operation::Delete { path } => {
             let Some(change) = state.get_mut(path) else {
@@ -100,6 +129,7 @@ fn step(operation: &Operation, state: &mut BTreeMap<String, FileChange>) -> Resu
             if change.after.take().is_none() {
                 return Err(format!("{path}: there is no such file to delete"));
             }
+            change.origin = None;
         }
         Operation::Move { from, to } => {
             if from == to {
@@ -116,8 +146,11 @@ fn step(operation: &Operation, state: &mut BTreeMap<String, FileChange>) -> Resu
             let Some(content) = source.after.take() else {
                 return Err(format!("{from}: there is no such file to move"));
             };
+            let (origin, strategy) = (source.origin.take(), source.strategy);
             if let Some(target) = state.get_mut(to) {
                 target.after = Some(content);
+                target.origin = origin;
+                target.strategy = strategy;
             }
         }
     }
@@ -125,6 +158,10 @@ fn step(operation: &Operation, state: &mut BTreeMap<String, FileChange>) -> Resu
 }
 
 fn update(text: &str, hunks: &[Hunk]) -> Result<(String, Strategy), String> {
+    let (mark, text) = match text.strip_prefix(BOM) {
+        Some(rest) => (BOM, rest),
+        None => ("", text),
+    };
     let crlf = is_crlf(text);
     let mut body = if crlf {
         text.replace("\r\n", "\n")
@@ -140,14 +177,10 @@ fn update(text: &str, hunks: &[Hunk]) -> Result<(String, Strategy), String> {
             lenient = strategy;
         }
     }
-    Ok((
-        if crlf {
-            body.replace('\n', "\r\n")
-        } else {
-            body
-        },
-        lenient,
-    ))
+    if crlf {
+        body = body.replace('\n', "\r\n");
+    }
+    Ok((format!("{mark}{body}"), lenient))
 }
 
 /// Empty lines behind a hunk may belong to the file, or only separate it from
@@ -184,19 +217,35 @@ fn apply_as_written(text: &str, hunk: &Hunk) -> Result<(String, Strategy), Strin
     let start = choose(&lines, &starts, hunk.hint.as_deref(), &wanted)?;
     let place = &lines[start..start + wanted.len()];
 
-    let from = base_indent(wanted.iter().copied()).unwrap_or("");
-    let to = base_indent(place.iter().map(|line| line.text)).unwrap_or("");
+    let new: Vec<&str> = hunk
+        .lines
+        .iter()
+        .filter_map(|line| match line {
+            HunkLine::Context(text) | HunkLine::Add(text) => Some(text.as_str()),
+            HunkLine::Remove(_) => None,
+        })
+        .collect();
+    let own: Vec<&str> = place.iter().map(|line| line.text).collect();
+    let indented = match strategy {
+        Strategy::Exact => new.iter().map(|line| (*line).to_owned()).collect(),
+        _ => reindented(&wanted, &own, &new).ok_or(
+            "its lines stand in the file with other indentation, from which that of the new lines cannot be told; write them with the blanks and tabs that the file has",
+        )?,
+    };
     let mut block: Vec<String> = Vec::new();
-    let mut there = place.iter();
+    let mut there = own.iter();
+    let mut indented = indented.into_iter();
     for line in &hunk.lines {
         match line {
             // The file's own line stays, whatever the patch made of it.
-            HunkLine::Context(_) => block.extend(there.next().map(|line| line.text.to_owned())),
+            HunkLine::Context(_) => {
+                indented.next();
+                block.extend(there.next().map(|line| (*line).to_owned()));
+            }
             HunkLine::Remove(_) => {
                 there.next();
             }
-            HunkLine::Add(text) if strategy == Strategy::Exact => block.push(text.clone()),
-            HunkLine::Add(text) => block.push(reindent(text, from, to)),
+            HunkLine::Add(_) => block.extend(indented.next()),
         }
     }
     let first = place.first().map_or(0, |line| line.start);

@@ -219,7 +219,7 @@ fn anchored(lines: &[Line<'_>], wanted: &[&str]) -> Vec<usize> {
             .collect();
         let here: Vec<&str> = middle.iter().map(|line| line.trim()).collect();
         ratio(&there.join("\n"), &here.join("\n")) >= least
-            && there.iter().zip(&here).all(|(a, b)| same_words(a, b))
+            && there.iter().zip(&here).all(|(a, b)| says_the_same(a, b))
     };
     candidates.into_iter().filter(alike).collect()
 }
@@ -237,7 +237,7 @@ fn similar(lines: &[Line<'_>], wanted: &[&str]) -> Vec<usize> {
                 .zip(wanted)
                 .map(|(line, want)| (line.text.trim(), want.trim()))
         };
-        if !pairs().all(|(a, b)| same_words(a, b)) {
+        if !pairs().all(|(a, b)| says_the_same(a, b)) {
             continue;
         }
         let close = pairs().filter(|(a, b)| ratio(a, b) >= 0.80).count();
@@ -248,12 +248,26 @@ fn similar(lines: &[Line<'_>], wanted: &[&str]) -> Vec<usize> {
     starts
 }
 
-/// The same identifiers and numbers in the same order: what differs is only
-/// punctuation. `timeout = 30` is not `timeout = 10`.
-fn same_words(a: &str, b: &str) -> bool {
-    fn words(line: &str) -> impl Iterator<Item = &str> {
-        line.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .filter(|word| !word.is_empty())
+/// The same signs in the same order: what differs is only where blanks are, and which
+/// kind of quotation mark. `timeout = 30` is not `timeout = 10`, and `a && b` is not
+/// `a || b`.
+fn says_the_same(a: &str, b: &str) -> bool {
+    signs(a) == signs(b)
+}
+
+/// Without the blanks that part nothing: between words they do, and between
+/// operators (`- -x` is not `--x`).
+fn signs(line: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_operator = |c: char| !is_word(c) && !"()[]{},;\"'`".contains(c);
+    let mut out = String::with_capacity(line.len());
+    for piece in ascii_punctuation(line).split_whitespace() {
+        if let (Some(before), Some(after)) = (out.chars().last(), piece.chars().next())
+            && (is_word(before) && is_word(after) || is_operator(before) && is_operator(after))
+        {
+            out.push(' ');
+        }
+        out.push_str(&piece.replace('\'', "\""));
     }
-    words(a).eq(words(b))
+    out
 }

@@ -39,25 +39,6 @@ pub(super) fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// The indentation of the first line that has text.
-pub(super) fn base_indent<'t>(lines: impl IntoIterator<Item = &'t str>) -> Option<&'t str> {
-    lines
-        .into_iter()
-        .find(|line| !line.trim().is_empty())
-        .map(indent)
-}
-
-/// Moves a line from one base indentation to another.
-pub(super) fn reindent(line: &str, from: &str, to: &str) -> String {
-    if line.trim().is_empty() {
-        return line.to_owned();
-    }
-    match line.strip_prefix(from) {
-        Some(rest) => format!("{to}{rest}"),
-        None => line.to_owned(),
-    }
-}
-
 /// Windows line endings throughout, so that an edit can keep them.
 pub(super) fn is_crlf(text: &str) -> bool {
     let breaks = text.matches('\n').count();

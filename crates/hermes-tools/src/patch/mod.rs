@@ -8,6 +8,7 @@
 
 mod apply;
 mod find;
+mod indent;
 mod lines;
 mod replace;
 mod similarity;
@@ -16,7 +17,7 @@ mod v4a;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{FileChange, PatchError, apply};
+pub use apply::{Content, FileChange, PatchError, apply};
 pub use find::Strategy;
 pub use replace::{Edit, EditError, Scope, replace};
 pub use similarity::ratio;

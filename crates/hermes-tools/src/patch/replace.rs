@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::find::{Strategy, find};
-use super::lines::{Line, base_indent, is_crlf, reindent, split};
+use super::indent::reindented;
+use super::lines::{Line, is_crlf, split};
 use super::similarity::ratio;
 
 /// How many places an edit may change.
@@ -47,6 +48,10 @@ pub enum EditError {
         "old_string and new_string both contain backslash-escaped quotes that the file does not have: send the text as it stands in the file"
     )]
     EscapeDrift,
+    #[error(
+        "old_string stands in the file with other indentation, from which that of new_string cannot be told: quote the lines with the blanks and tabs that they have in the file"
+    )]
+    Indentation,
     #[error("the edit would leave the file as it is")]
     NoChange,
 }
@@ -61,7 +66,7 @@ pub struct Candidate {
     pub text: String,
 }
 
-const BOM: &str = "\u{feff}";
+pub(super) const BOM: &str = "\u{feff}";
 
 /// Replaces `old` by `new`. Line endings and a byte-order mark stay as they are.
 pub fn replace(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, EditError> {
@@ -86,7 +91,13 @@ pub fn replace(text: &str, old: &str, new: &str, scope: Scope) -> Result<Edit, E
         let text = format!("{mark}{}", edit.text.replace('\n', "\r\n"));
         return Ok(Edit { text, ..edit });
     }
-    let edit = replace_in(body, old, new, scope)?;
+    // A call may bring line endings that the file does not have.
+    let edit = if body.contains('\n') && !body.contains('\r') {
+        let unix = |text: &str| text.replace("\r\n", "\n");
+        replace_in(body, &unix(old), &unix(new), scope)?
+    } else {
+        replace_in(body, old, new, scope)?
+    };
     Ok(Edit {
         text: format!("{mark}{}", edit.text),
         ..edit
@@ -160,19 +171,24 @@ fn replacement(
             new = new.replace(written, control);
         }
     }
-    let theirs = base_indent(split(old).iter().map(|line| line.text));
-    let real = base_indent(split(there).iter().map(|line| line.text));
-    match (theirs, real) {
-        (Some(from), Some(to)) if from != to => Ok(moved(&new, from, to)),
-        _ => Ok(new),
+    // Decoded, the quote is the file's own text.
+    if strategy == Strategy::EscapeNormalized {
+        return Ok(new);
     }
-}
-
-fn moved(text: &str, from: &str, to: &str) -> String {
-    text.split('\n')
-        .map(|line| reindent(line, from, to))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let windows = there.contains('\r') && split(there).iter().all(|line| line.text.ends_with('\r'));
+    let theirs: Vec<&str> = split(old).iter().map(|line| line.text).collect();
+    let real: Vec<&str> = split(there).iter().map(|line| line.text).collect();
+    let new: Vec<&str> = new.split('\n').collect();
+    let lines = reindented(&theirs, &real, &new).ok_or(EditError::Indentation)?;
+    // Some lines of a file may end as on Windows, and others not.
+    if windows {
+        let mut text = lines.join("\n").replace("\r\n", "\n").replace('\n', "\r\n");
+        if there.ends_with('\r') {
+            text.push('\r');
+        }
+        return Ok(text);
+    }
+    Ok(lines.join("\n"))
 }
 
 fn line_number(text: &str, at: usize) -> usize {

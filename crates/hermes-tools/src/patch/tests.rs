@@ -67,6 +67,83 @@ fn windows_endings_and_the_mark_stay() {
 }
 
 #[test]
+fn line_endings_of_the_call_do_not_enter_the_file() {
+    let edit = one("a\nb\nc\n", "a\r\nb", "A\r\nB").unwrap();
+    assert_eq!(edit.text, "A\nB\nc\n");
+    // Some of its lines end as on Windows: those go on to.
+    let edit = one("x\na\r\nb\r\nc\n", "a\nb", "A\nB").unwrap();
+    assert_eq!(edit.text, "x\nA\r\nB\r\nc\n");
+}
+
+#[test]
+fn a_sign_that_differs_is_never_close_enough() {
+    for (there, quoted) in [
+        ("if x && y {", "if x || y {"),
+        ("if x == y {", "if x != y {"),
+        ("if !ok {", "if ok {"),
+        ("if a < b {", "if a > b {"),
+        ("total += one", "total -= one"),
+        ("limit = -1", "limit = 1"),
+        ("#rm x", "rm x"),
+        ("p = *q", "p = q"),
+        ("all = []", "all = {}"),
+        ("}", ""),
+        ("a - -b", "a --b"),
+    ] {
+        for (there, quoted) in [(there, quoted), (quoted, there)] {
+            let text = format!("first\n{there}\nlast\n");
+            let edit = one(&text, &format!("first\n{quoted}\nlast"), "Q");
+            assert!(
+                matches!(edit, Err(EditError::NotFound { .. })),
+                "{there} for {quoted}: {edit:?}"
+            );
+            // Nor among many lines that are right.
+            let many = format!("1\n2\n3\n{there}\n4\n5\n");
+            let edit = one(&many, &format!("1 \n2\n3\n{quoted}\n4\n5"), "Q");
+            assert!(edit.is_err(), "{there} for {quoted}: {edit:?}");
+        }
+    }
+}
+
+#[test]
+fn blanks_and_kinds_of_quotation_marks_are_forgiven_in_a_block() {
+    let text = "fn f() {\n    call(a, 'b')\n}\n";
+    let edit = one(text, "fn f() {\n    call( a,\"b\" )\n}", "fn g() {\n}").unwrap();
+    assert_eq!(edit.text, "fn g() {\n}\n");
+    assert_eq!(edit.strategy, Strategy::BlockAnchor);
+}
+
+#[test]
+fn indentation_that_the_quote_lost_is_found_line_by_line_or_refused() {
+    let text = "if a:\n    foo()\nelse:\n    bar()\n";
+    let old = "if a:\nfoo()\nelse:\nbar()";
+    let edit = one(text, old, "if a:\nfoo(1)\nelse:\nbar(2)").unwrap();
+    assert_eq!(edit.text, "if a:\n    foo(1)\nelse:\n    bar(2)\n");
+    let error = one(text, old, "if b:\nfoo()\nmore()\nelse:\nbar()").unwrap_err();
+    assert_eq!(error, EditError::Indentation);
+    let tabs = "if a:\n\tfoo()\n\tbar()\n";
+    let edit = one(
+        tabs,
+        "if a:\n    foo()\n    bar()",
+        "if a:\n    if b:\n        foo()",
+    )
+    .unwrap();
+    assert_eq!(edit.text, "if a:\n\tif b:\n\t\tfoo()\n");
+    let patch =
+        "*** Update File: f\n@@\n if a:\n-    foo()\n+    if b:\n+        foo()\n     bar()\n";
+    assert_eq!(
+        patch_one(tabs, patch).unwrap(),
+        "if a:\n\tif b:\n\t\tfoo()\n\tbar()\n"
+    );
+}
+
+#[test]
+fn a_patch_looks_behind_the_mark() {
+    let patched = patch_one("\u{feff}a\nb\n", "*** Update File: f\n@@\n-a\n+A\n b\n");
+    assert_eq!(patched.unwrap(), "\u{feff}A\nb\n");
+}
+
+#[test]
 fn escaped_quotes_that_the_file_lacks_are_refused() {
     let error = one("  say('a')\n", "say(\\'a\\')", "say(\\'b\\')").unwrap_err();
     assert!(matches!(
@@ -84,13 +161,14 @@ fn empty_and_equal_strings_are_refused() {
 fn patch_one(text: &str, patch: &str) -> Result<String, String> {
     let operations = parse(patch).map_err(|error| error.to_string())?;
     let changes = apply(&operations, |path| {
-        Ok((path == "f").then(|| text.to_owned()))
+        Ok((path == "f").then(|| Content::Text(text.to_owned())))
     })
     .map_err(|error| error.to_string())?;
     Ok(changes
         .into_iter()
         .find(|c| c.path == "f")
         .and_then(|c| c.after)
+        .map(|content| content.text().to_owned())
         .unwrap_or_default())
 }
 
@@ -116,13 +194,16 @@ fn a_hint_tells_equal_places_apart() {
 
 #[test]
 fn files_are_added_deleted_and_moved_or_nothing_is() {
-    let files = |path: &str| Ok(["old", "gone"].contains(&path).then(|| format!("{path}\n")));
+    let files = |path: &str| {
+        let known = ["old", "gone"].contains(&path);
+        Ok(known.then(|| Content::Text(format!("{path}\n"))))
+    };
     let patch =
         "*** Add File: new\n+one\n+two\n*** Delete File: gone\n*** Move File: old -> moved\n";
     let changes = apply(&parse(patch).unwrap(), files).unwrap();
     let after: Vec<(&str, Option<&str>)> = changes
         .iter()
-        .map(|c| (c.path.as_str(), c.after.as_deref()))
+        .map(|c| (c.path.as_str(), c.after.as_ref().map(Content::text)))
         .collect();
     assert_eq!(
         after,
@@ -181,17 +262,20 @@ fn occurrences(text: &str, quoted: &str) -> usize {
 }
 
 fn misquote(lines: &[String], slip: Slip) -> String {
-    let shortest = lines
-        .iter()
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| line.len() - line.trim_start().len())
-        .min()
-        .unwrap_or(0);
+    // What all of them share: a block is outdented as a whole.
+    let indents = || {
+        let text = lines.iter().filter(|line| !line.trim().is_empty());
+        text.map(|line| &line[..line.len() - line.trim_start().len()])
+    };
+    let mut shared = indents().next().unwrap_or("");
+    while !indents().all(|indent| indent.starts_with(shared)) {
+        shared = &shared[..shared.len() - 1];
+    }
     let quoted: Vec<String> = lines
         .iter()
         .map(|line| match slip {
             Slip::None => line.clone(),
-            Slip::Outdented => line.get(shortest..).unwrap_or("").to_owned(),
+            Slip::Outdented => line.strip_prefix(shared).unwrap_or("").to_owned(),
             Slip::TrailingBlanks => format!("{line}  "),
             Slip::DoubledBlanks => {
                 let text = line.trim_start();

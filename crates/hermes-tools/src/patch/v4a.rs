@@ -19,6 +19,21 @@ impl Operation {
             Operation::Move { from, to } => vec![from, to],
         }
     }
+
+    /// The same operation on files by other names.
+    pub fn renamed(&self, mut name: impl FnMut(&str) -> String) -> Self {
+        let mut renamed = self.clone();
+        match &mut renamed {
+            Operation::Update { path, .. }
+            | Operation::Add { path, .. }
+            | Operation::Delete { path } => *path = name(path),
+            Operation::Move { from, to } => {
+                *from = name(from);
+                *to = name(to);
+            }
+        }
+        renamed
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

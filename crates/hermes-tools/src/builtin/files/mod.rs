@@ -5,6 +5,7 @@
 mod desk;
 mod lint;
 mod patch;
+mod patch_files;
 mod policy;
 mod read;
 mod sandboxed;

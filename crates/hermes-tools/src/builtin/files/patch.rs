@@ -1,19 +1,19 @@
 //! `patch`: one edit by quotation, or a patch of several files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::{MAX_READ, NewFileMode, SandboxPath};
 use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
-use super::desk::{FileDesk, Located, plain, with_warnings};
+use super::desk::{FileDesk, Located, with_warnings};
 use super::lint;
+use super::patch_files::{PatchFiles, read_bytes, write_checked};
 use super::read::{error, output, similar_files};
 use crate::builtin::arguments::{flag, text};
-use crate::patch::{self as engine, EditError, FileChange, Scope, Strategy};
+use crate::patch::{self as engine, Content, EditError, FileChange, Scope, Strategy};
 use crate::tool::{Tool, ToolContext};
 
 pub struct PatchTool {
@@ -39,6 +39,12 @@ impl PatchTool {
             .may_write(&located, flag(arguments, "cross_profile"))
             .await
             .map_err(error)?;
+        // The answer shows what stands around the place.
+        for path in [&located.real, &located.path] {
+            if let Some(reason) = self.desk.policy.refuses_read(path) {
+                return Err(error(reason));
+            }
+        }
         if located.stat.is_none() {
             let mut result = error(format!("File not found: {}", located.path));
             let similar = similar_files(&located).await;
@@ -63,7 +69,9 @@ impl PatchTool {
             .desk
             .staleness(&located)
             .filter(|_| edit.strategy != Strategy::Exact);
-        write_checked(&located, &edit.text).await.map_err(error)?;
+        write_checked(&located.files, &located.path, &edit.text)
+            .await
+            .map_err(error)?;
         self.desk.wrote(&located).await;
 
         let lint = lint::check(
@@ -107,64 +115,42 @@ impl PatchTool {
             ));
         };
         let operations = engine::parse(source).map_err(|e| error(e.to_string()))?;
-        let mut paths: Vec<&str> = operations.iter().flat_map(|o| o.paths()).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        let mut located: BTreeMap<String, Located> = BTreeMap::new();
-        for path in &paths {
-            let place = self.desk.locate(context, path).await.map_err(error)?;
-            self.desk
-                .may_write(&place, flag(arguments, "cross_profile"))
-                .await
-                .map_err(error)?;
-            located.insert((*path).to_owned(), place);
-        }
-        // In sorted order, so that two patches never wait for each other.
-        let files: BTreeSet<&SandboxPath> = located.values().map(|place| &place.real).collect();
+        let cross_profile = flag(arguments, "cross_profile");
+        let files = PatchFiles::find(&self.desk, context, &operations, cross_profile)
+            .await
+            .map_err(error)?;
         let mut turns = Vec::new();
-        for file in files {
-            turns.push(self.desk.turn_to_write(file).await);
+        for file in files.to_lock() {
+            turns.push(self.desk.turn_to_write(&file).await);
         }
-        let mut contents: BTreeMap<&str, Result<Option<String>, String>> = BTreeMap::new();
-        for (path, place) in &located {
-            let content = match &place.stat {
-                None => Ok(None),
-                Some(_) => read_text(place).await.map(Some),
-            };
-            contents.insert(path, content);
-        }
-        let changes = engine::apply(&operations, |path| {
+        let contents = files.contents().await;
+        let changes = engine::apply(&files.operations, |path| {
             contents.get(path).cloned().unwrap_or(Ok(None))
         })
         .map_err(|e| error(e.to_string()))?;
-        let done = carry_out(&changes, &located).await;
-        if let Err(reason) = done {
-            return Err(error(reason));
-        }
-        Ok(self.report(&changes, &located).await)
+        files.carry_out(&changes).await.map_err(error)?;
+        Ok(self.report(&changes, &files).await)
     }
 
-    async fn report(&self, changes: &[FileChange], located: &BTreeMap<String, Located>) -> Value {
+    async fn report(&self, changes: &[FileChange], files: &PatchFiles) -> Value {
         let mut result = Map::new();
         let mut warnings = Vec::new();
         let (mut diff, mut lints) = (String::new(), Map::new());
         let mut by_kind: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for change in changes {
-            let Some(place) = located.get(&change.path) else {
+            let Some(place) = files.located(&change.path) else {
                 continue;
             };
             let path = place.path.to_string();
-            let before = change.before.as_deref().unwrap_or_default();
-            let after = change.after.as_deref().unwrap_or_default();
-            diff.push_str(&unified(&path, before, after));
+            diff.push_str(&difference(change, changes, files));
             let kind = match (&change.before, &change.after) {
                 (None, _) => "files_created",
                 (_, None) => "files_deleted",
                 _ => "files_modified",
             };
-            if change.after.is_some() {
-                let known = change.before.as_deref();
-                let found = lint::check(&*self.desk.workspace, &place.path, known, after).await;
+            if let Some(Content::Text(after)) = &change.after {
+                let before = before(change, changes);
+                let found = lint::check(&*self.desk.workspace, &place.path, before, after).await;
                 lints.insert(path.clone(), found);
                 self.desk.wrote(place).await;
             }
@@ -227,64 +213,48 @@ impl Tool for PatchTool {
 }
 
 async fn read_text(located: &Located) -> Result<String, String> {
-    let stat = located.regular()?;
-    if stat.size > MAX_READ {
-        return Err(format!(
-            "{} has {} bytes, too many to edit here",
-            located.path, stat.size
-        ));
-    }
-    let bytes = located
-        .files
-        .read(&located.path, 0, MAX_READ)
-        .await
-        .map_err(|e| plain(&e))?;
-    String::from_utf8(bytes)
+    String::from_utf8(read_bytes(located).await?)
         .map_err(|_| format!("{} is not UTF-8 text; edit it with a script", located.path))
 }
 
-/// Writes and reads back: what is reported as done is on disk.
-async fn write_checked(located: &Located, text: &str) -> Result<(), String> {
-    let bytes = text.as_bytes().to_vec();
-    located
-        .files
-        .write(&located.path, bytes, NewFileMode::Ordinary)
-        .await
-        .map_err(|e| plain(&e))?;
-    let back = located
-        .files
-        .read(&located.path, 0, MAX_READ)
-        .await
-        .map_err(|e| plain(&e))?;
-    if back != text.as_bytes() {
-        return Err(format!(
-            "{} was changed by somebody else while it was written; read it again",
-            located.path
-        ));
-    }
-    Ok(())
+/// The text that a file had, wherever it stood.
+fn before<'c>(change: &'c FileChange, changes: &'c [FileChange]) -> Option<&'c str> {
+    let moved = change.origin.as_ref().and_then(|origin| {
+        let mut all = changes.iter();
+        all.find(|change| change.path == *origin)
+    });
+    let before = moved.unwrap_or(change).before.as_ref();
+    before.map(Content::text)
 }
 
-/// New contents first, removals last: an error half-way loses nothing.
-async fn carry_out(
-    changes: &[FileChange],
-    located: &BTreeMap<String, Located>,
-) -> Result<(), String> {
-    for change in changes {
-        if let (Some(place), Some(text)) = (located.get(&change.path), &change.after) {
-            write_checked(place, text).await?;
+/// As a diff; a file that moves says so instead of repeating all of its lines.
+fn difference(change: &FileChange, changes: &[FileChange], files: &PatchFiles) -> String {
+    let name = |path: &str| {
+        let located = files.located(path);
+        let name = located.map_or_else(|| path.to_owned(), |place| place.path.to_string());
+        name.trim_start_matches('/').to_owned()
+    };
+    let path = name(&change.path);
+    let after = change.after.as_ref().map_or("", Content::text);
+    match &change.origin {
+        Some(origin) if *origin != change.path => {
+            let edited = unified(&path, before(change, changes).unwrap_or_default(), after);
+            format!("rename from {}\nrename to {path}\n{edited}", name(origin))
+        }
+        None if change.after.is_none() && moved_away(change, changes) => String::new(),
+        None if matches!(change.before, Some(Content::Opaque(_))) && change.after.is_none() => {
+            format!("deleted a/{path}\n")
+        }
+        _ => {
+            let before = change.before.as_ref().map_or("", Content::text);
+            unified(&path, before, after)
         }
     }
-    for change in changes {
-        if let (Some(place), None) = (located.get(&change.path), &change.after) {
-            place
-                .files
-                .remove(&place.path)
-                .await
-                .map_err(|e| plain(&e))?;
-        }
-    }
-    Ok(())
+}
+
+fn moved_away(change: &FileChange, changes: &[FileChange]) -> bool {
+    let mut others = changes.iter().filter(|other| other.path != change.path);
+    others.any(|other| other.origin.as_ref() == Some(&change.path))
 }
 
 pub(super) fn unified(path: &str, before: &str, after: &str) -> String {

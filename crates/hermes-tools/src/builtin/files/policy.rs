@@ -95,6 +95,10 @@ const DEVICES: &[&str] = &[
     "/dev/fd/0",
     "/dev/fd/1",
     "/dev/fd/2",
+    "/proc/kmsg",
+    "/proc/kcore",
+    "/sys/kernel/tracing/trace_pipe",
+    "/sys/kernel/debug/tracing/trace_pipe",
 ];
 
 impl FilePolicy {
@@ -108,7 +112,8 @@ impl FilePolicy {
         }
         let hidden = self.hermes_homes.iter().any(|home| {
             path.below(home).is_some_and(|rest| {
-                HERMES_UNREADABLE.contains(&rest)
+                let rest = of_a_profile(rest);
+                HERMES_UNREADABLE.iter().any(|name| is_copy(rest, name))
                     || is_below(rest, "mcp-tokens")
                     || is_below(rest, "skills/.hub")
             })
@@ -190,6 +195,23 @@ impl FilePolicy {
     }
 }
 
+/// A profile has the same files as the home that it lies in.
+fn of_a_profile(rest: &str) -> &str {
+    rest.strip_prefix("profiles/")
+        .and_then(|rest| rest.split_once('/'))
+        .map_or(rest, |(_, rest)| rest)
+}
+
+/// The file itself, or one that was put aside: `auth.json.corrupt`, `auth.json~`.
+fn is_copy(rest: &str, name: &str) -> bool {
+    rest.strip_prefix(name).is_some_and(|ending| {
+        ending.is_empty()
+            || (ending.starts_with(['.', '~', '-', '_'])
+                && !ending.contains('/')
+                && ending != ".example")
+    })
+}
+
 fn is_below(rest: &str, tree: &str) -> bool {
     rest.strip_prefix(tree)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -202,10 +224,14 @@ fn is_process_file(text: &str) -> bool {
     let Some((_, file)) = rest.split_once('/') else {
         return false;
     };
+    // Of a process, or of one of its threads.
+    let own = file
+        .strip_prefix("task/")
+        .and_then(|rest| rest.split_once('/'));
     matches!(
-        file,
-        "environ" | "cmdline" | "maps" | "fd/0" | "fd/1" | "fd/2"
-    ) || file.ends_with("/environ")
+        own.map_or(file, |(_, file)| file),
+        "environ" | "cmdline" | "maps" | "mem" | "fd/0" | "fd/1" | "fd/2"
+    )
 }
 
 #[cfg(test)]
@@ -286,6 +312,24 @@ mod tests {
         assert_eq!(policy().refuses_read(&path("/p/.env.example")), None);
         assert!(policy().refuses_read(&path("/dev/zero")).is_some());
         assert!(policy().refuses_read(&path("/proc/self/environ")).is_some());
+    }
+
+    #[test]
+    fn what_was_put_aside_is_as_secret() {
+        for file in [
+            "auth.json.corrupt",
+            "auth.json.bak-3",
+            ".env.bak",
+            "profiles/other/auth.json",
+            "skills/.hub/x/SKILL.md",
+        ] {
+            let path = path(&format!("/home/u/.hermes/{file}"));
+            assert!(policy().refuses_read(&path).is_some(), "{path}");
+        }
+        for file in ["auth.jsonl", "auth.json.d/x", ".env.example", "config.yaml"] {
+            let path = path(&format!("/home/u/.hermes/{file}"));
+            assert_eq!(policy().refuses_read(&path), None, "{path}");
+        }
     }
 
     #[test]

@@ -25,6 +25,10 @@ const PICTURES: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff", "ico",
 ];
 
+/// Instead of a piece that the model has already.
+pub(super) const UNCHANGED: &str =
+    "the file has not changed since you read this part of it; the content is above";
+
 /// How often in a row a piece of a file that changes is shown.
 const MOST_SHOWN: u32 = 3;
 
@@ -158,7 +162,7 @@ impl ReadFileTool {
         }
         Some(Ok(json!({
             "status": "unchanged",
-            "message": "the file has not changed since you read this part of it; the content is above",
+            "message": UNCHANGED,
             "path": located.path.as_str(), "dedup": true, "content_returned": false,
         })))
     }

@@ -16,6 +16,7 @@ use hermes_types::{SessionId, ToolOutput, ToolSpec, head_edge};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, with_warnings};
+use super::policy::FilePolicy;
 use super::read::{error, output, similar_files};
 use super::search_script::{self as script, Start, Step};
 use crate::builtin::arguments::{number, required, text};
@@ -91,6 +92,21 @@ impl SearchFilesTool {
             }
             return Err(result);
         }
+        let policy = &self.desk.policy;
+        if !search.names
+            && let Some(reason) = policy
+                .refuses_read(&located.real)
+                .or_else(|| policy.refuses_read(&located.path))
+        {
+            return Err(error(reason));
+        }
+        if located
+            .stat
+            .as_ref()
+            .is_some_and(|stat| stat.kind == FileKind::Other)
+        {
+            return Err(error(located.regular().err().unwrap_or_default()));
+        }
         let (found, note) = match self.desk.workspace.mounts().to_host(&located.real) {
             Some(host) => {
                 let host = host.as_path();
@@ -149,6 +165,8 @@ impl SearchFilesTool {
         // The walk stops when the turn does, also when this future is dropped.
         let _stop = StopOnDrop(Arc::clone(&cancelled));
         let flag = Arc::clone(&cancelled);
+        let policy = Arc::clone(&self.desk.policy);
+        let inside = seen_as.clone();
         let work = tokio::task::spawn_blocking(move || {
             if task.names {
                 return search_names(&root, &task.pattern, &flag).map(Found::Names);
@@ -158,7 +176,11 @@ impl SearchFilesTool {
                 file_glob: task.glob,
                 context: task.context,
             };
-            search_content(&root, &query, &flag).map(Found::Content)
+            let may_read = |path: &Path| {
+                let inside = renamed(path.to_owned(), &root, &inside);
+                may_read(&policy, &inside)
+            };
+            search_content(&root, &query, &may_read, &flag).map(Found::Content)
         });
         let found = tokio::select! {
             found = work => found.map_err(|e| error(format!("Search failed: {e}")))?,
@@ -214,7 +236,7 @@ impl SearchFilesTool {
             }
             Some(pattern) => {
                 let mut lines = script::read_content(start, &text);
-                lines.retain(|hit| wanted(&hit.path));
+                lines.retain(|hit| wanted(&hit.path) && may_read(&self.desk.policy, &hit.path));
                 if !ere(&search.pattern).exact {
                     script::look_again(&mut lines, &pattern, search.context);
                 }
@@ -402,11 +424,7 @@ enum Found {
 impl Found {
     /// Paths as the sandbox sees them.
     fn renamed(self, host: &Path, seen_as: &SandboxPath) -> Self {
-        let rename = |path: PathBuf| match path.strip_prefix(host) {
-            Ok(rest) if rest.as_os_str().is_empty() => PathBuf::from(seen_as.as_str()),
-            Ok(rest) => Path::new(seen_as.as_str()).join(rest),
-            Err(_) => path,
-        };
+        let rename = |path: PathBuf| renamed(path, host, seen_as);
         match self {
             Found::Names(paths) => Found::Names(paths.into_iter().map(rename).collect()),
             Found::Content(hits) => Found::Content(ContentHits {
@@ -427,6 +445,21 @@ impl Found {
             }),
         }
     }
+}
+
+/// A path of this machine as the sandbox sees it.
+fn renamed(path: PathBuf, host: &Path, seen_as: &SandboxPath) -> PathBuf {
+    match path.strip_prefix(host) {
+        Ok(rest) if rest.as_os_str().is_empty() => PathBuf::from(seen_as.as_str()),
+        Ok(rest) => Path::new(seen_as.as_str()).join(rest),
+        Err(_) => path,
+    }
+}
+
+/// Links are not followed below where a search begins, so the path is the real one.
+fn may_read(policy: &FilePolicy, path: &Path) -> bool {
+    let path = path.to_str().and_then(SandboxPath::absolute);
+    path.is_none_or(|path| policy.refuses_read(&path).is_none())
 }
 
 struct StopOnDrop(Arc<AtomicBool>);

@@ -1,5 +1,7 @@
 //! The tools on this machine's files, and searches through a sandbox's own programs.
 
+mod names;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;

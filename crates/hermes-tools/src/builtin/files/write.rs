@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::{FileKind, MAX_READ, NewFileMode};
+use hermes_sandbox::{FileKind, MAX_READ, NewFileMode, SandboxPath};
 use hermes_types::{ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::desk::{FileDesk, Located, plain, with_warnings};
 use super::lint;
 use super::patch::unified;
-use super::read::{error, output};
+use super::read::{UNCHANGED, error, output};
 use crate::builtin::arguments::flag;
 use crate::tool::{Tool, ToolContext};
 
@@ -31,7 +31,7 @@ impl WriteFileTool {
     ) -> Result<(Value, String), Value> {
         let path = word(arguments, "path")?;
         let content = word(arguments, "content")?;
-        if content.contains("\"status\":\"unchanged\"") && content.contains("\"dedup\":true") {
+        if is_unchanged_message(content) {
             return Err(error(
                 "that content is a message of read_file, not the file; read the part you need with another offset or limit",
             ));
@@ -90,14 +90,23 @@ impl FileDesk {
         located: &Located,
         cross_profile: bool,
     ) -> Result<(), String> {
+        self.may_write_at(&located.real, cross_profile).await
+    }
+
+    /// For a path with its links resolved.
+    pub(super) async fn may_write_at(
+        &self,
+        path: &SandboxPath,
+        cross_profile: bool,
+    ) -> Result<(), String> {
         let home = match self.policy.asks_for_home {
             true => Some(self.workspace.user_home().await?),
             false => self.policy.user_home.clone(),
         };
-        if let Some(reason) = self.policy.refuses_write(&located.real, home.as_ref()) {
+        if let Some(reason) = self.policy.refuses_write(path, home.as_ref()) {
             return Err(reason);
         }
-        match self.policy.crosses_profiles(&located.real) {
+        match self.policy.crosses_profiles(path) {
             Some(reason) if !cross_profile => Err(reason),
             _ => Ok(()),
         }
@@ -137,6 +146,16 @@ impl Tool for WriteFileTool {
             }
         })
     }
+}
+
+/// What `read_file` says instead of a content, alone or with a few words around it.
+fn is_unchanged_message(content: &str) -> bool {
+    let as_json = || {
+        serde_json::from_str::<Value>(content)
+            .is_ok_and(|value| value["status"] == "unchanged" && value["dedup"] == true)
+    };
+    (content.contains(UNCHANGED) && content.len() <= 2 * UNCHANGED.len())
+        || (content.contains("unchanged") && as_json())
 }
 
 fn word<'a>(arguments: &'a Value, key: &str) -> Result<&'a str, Value> {
