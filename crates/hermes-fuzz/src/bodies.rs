@@ -129,11 +129,16 @@ pub fn patch(bytes: &[u8]) {
     let Ok(operations) = edits::parse(&patch) else {
         return;
     };
-    let Ok(changes) = edits::apply(&operations, |_| Ok(Some(file.clone()))) else {
+    let Ok(changes) = edits::apply(&operations, |_| {
+        Ok(Some(edits::Content::Text(file.clone())))
+    }) else {
         return;
     };
     for change in changes {
-        assert_eq!(change.before.as_deref(), Some(file.as_str()));
+        assert_eq!(
+            change.before.as_ref().map(edits::Content::text),
+            Some(file.as_str())
+        );
     }
 }
 
