@@ -366,6 +366,16 @@ fn waits_come_from_the_header_first_then_from_the_sentence() {
         classify(&fault, &SMALL).retry_after,
         Some(Duration::from_secs(1))
     );
+    assert!(!classify(&fault, &SMALL).wait_in_words);
+    // Minutes that only the sentence names are known, and not sat out.
+    let error = classify(
+        &status(402, "usage limit reached, try again in 5 minutes"),
+        &SMALL,
+    );
+    assert_eq!(error.class, RateLimited);
+    assert_eq!(error.retry_after, Some(Duration::from_secs(300)));
+    let wait = hermes_llm::RetryPolicy::default().wait(&error, 1);
+    assert!(wait <= Duration::from_secs(3), "{wait:?}");
 }
 
 #[test]
