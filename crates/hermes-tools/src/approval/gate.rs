@@ -6,7 +6,7 @@
 //! to judge; a person; and where no person can be asked, what the configuration
 //! says. Nothing here runs or changes anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -18,15 +18,19 @@ use serde_json::{Value, json};
 
 use super::allowlist::Allowlist;
 use super::judge::{Judge, Verdict};
+use super::normalize::normalize;
 use super::policy::{ApprovalPolicy, Nobody};
 use super::reach::reaches_host;
 use super::scripts::{Script, Shelf};
-use super::shell::Known;
+use super::shell::{self, Known};
 use super::{Findings, examine_knowing};
 use crate::tool::ToolContext;
 
 /// The key under which whole scripts are approved.
 const SCRIPT_KEY: &str = "execute_code";
+
+/// Variables that are remembered at most.
+const MOST_VARIABLES: usize = 128;
 
 /// A host behind ssh may be late by this much.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
@@ -105,6 +109,8 @@ pub struct ApprovalGate {
     judge: Mutex<Option<Arc<dyn Judge>>>,
     yolo: Yolo,
     approved: Mutex<BTreeSet<String>>,
+    /// Values that commands gave to variables: the next command meets them again.
+    variables: Mutex<HashMap<String, String>>,
     /// When the conversation began, in nanoseconds of the epoch, with some allowance for
     /// clocks that differ.
     since: i128,
@@ -125,6 +131,7 @@ impl ApprovalGate {
             judge: Mutex::new(judge),
             yolo,
             approved: Mutex::default(),
+            variables: Mutex::default(),
             // Compared with times of files, which come from the same clock.
             since: nanos(SystemTime::now().checked_sub(CLOCKS_DIFFER)),
             asking: tokio::sync::Semaphore::new(1),
@@ -143,6 +150,36 @@ impl ApprovalGate {
     /// Forgets what was approved for the session: a new one begins.
     pub fn forget(&self) {
         self.approved().clear();
+        self.variables().clear();
+    }
+
+    fn variables(&self) -> std::sync::MutexGuard<'_, HashMap<String, String>> {
+        self.variables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known when a command starts.
+    fn known(&self, cwd: &str) -> Known {
+        Known {
+            place: cwd.starts_with('/').then(|| cwd.to_owned()),
+            variables: self.variables().clone(),
+        }
+    }
+
+    /// What the command leaves behind for the next.
+    fn remember(&self, cwd: &str, command: &str) {
+        if !command.contains('=') {
+            return;
+        }
+        let text = normalize(command);
+        let (commands, after) = shell::parse_knowing(&text, &self.known(cwd));
+        let mut variables = self.variables();
+        for (name, value) in shell::lasting(&commands, &after) {
+            if variables.len() < MOST_VARIABLES || variables.contains_key(&name) {
+                variables.insert(name, value);
+            }
+        }
     }
 
     fn approved(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
@@ -172,20 +209,42 @@ impl ApprovalGate {
         if contained && self.is_walled(sandbox) {
             return Admission::Allowed { note: None };
         }
-        let known = Known {
-            place: cwd.starts_with('/').then(|| cwd.to_owned()),
-            ..Known::default()
-        };
+        let admission = self.look_at(context, sandbox, cwd, command).await;
+        if matches!(admission, Admission::Allowed { .. }) {
+            self.remember(cwd, command);
+        }
+        admission
+    }
+
+    async fn look_at(
+        &self,
+        context: &ToolContext,
+        sandbox: &Sandbox,
+        cwd: &str,
+        command: &str,
+    ) -> Admission {
+        let contained = sandbox.backend().is_container();
+        let known = self.known(cwd);
         let mut findings = examine_knowing(command, &known);
+        if !known.variables.is_empty() && command.contains('$') {
+            // A script may have changed them since.
+            let place = known.place.clone();
+            let variables = HashMap::new();
+            findings.include(&examine_knowing(command, &Known { place, variables }));
+        }
         let mut text = command.to_owned();
         if contained
             && (!findings.is_clean() || findings.sudo_stdin)
-            && !self.reaches_host(sandbox, cwd, command).await
+            && !self.reaches_host(sandbox, cwd, &known, command).await
         {
             findings = Findings::default();
         }
-        for script in self.scripts(sandbox, cwd, command).await {
-            if contained && !self.script_reaches_host(sandbox, cwd, &script).await {
+        for script in self.scripts(sandbox, cwd, &known, command).await {
+            if contained
+                && !self
+                    .script_reaches_host(sandbox, cwd, &known, &script)
+                    .await
+            {
                 continue;
             }
             findings.include(&script.findings);
@@ -209,7 +268,13 @@ impl ApprovalGate {
     }
 
     /// Scripts that the command runs from files, where there is something in them.
-    async fn scripts(&self, sandbox: &Sandbox, cwd: &str, command: &str) -> Vec<Script> {
+    async fn scripts(
+        &self,
+        sandbox: &Sandbox,
+        cwd: &str,
+        known: &Known,
+        command: &str,
+    ) -> Vec<Script> {
         let Some(cwd) = SandboxPath::absolute(cwd) else {
             return Vec::new();
         };
@@ -223,13 +288,20 @@ impl ApprovalGate {
                 .or(sandbox.backend().is_container().then_some("/root"))
                 .and_then(SandboxPath::absolute),
             since: self.since,
+            known,
         };
         shelf.scripts(command).await
     }
 
-    async fn script_reaches_host(&self, sandbox: &Sandbox, cwd: &str, script: &Script) -> bool {
+    async fn script_reaches_host(
+        &self,
+        sandbox: &Sandbox,
+        cwd: &str,
+        known: &Known,
+        script: &Script,
+    ) -> bool {
         if script.is_shell {
-            return self.reaches_host(sandbox, cwd, &script.text).await;
+            return self.reaches_host(sandbox, cwd, known, &script.text).await;
         }
         // Of other languages only the paths can be read.
         let here = SandboxPath::absolute(cwd);
@@ -252,12 +324,21 @@ impl ApprovalGate {
         self.policy.trust_mounts || sandbox.exposed().is_empty()
     }
 
-    async fn reaches_host(&self, sandbox: &Sandbox, cwd: &str, command: &str) -> bool {
+    async fn reaches_host(
+        &self,
+        sandbox: &Sandbox,
+        cwd: &str,
+        known: &Known,
+        command: &str,
+    ) -> bool {
         if self.is_walled(sandbox) {
             return false;
         }
         match SandboxPath::absolute(cwd) {
-            Some(cwd) => reaches_host(&**sandbox.files(), sandbox.exposed(), &cwd, command).await,
+            Some(cwd) => {
+                let files = &**sandbox.files();
+                reaches_host(files, sandbox.exposed(), &cwd, known, command).await
+            }
             None => true,
         }
     }

@@ -8,7 +8,7 @@
 //! their arguments are believed.
 
 use super::program::Call;
-use super::shell::{Simple, assignment};
+use super::shell::{DECLARERS, Simple, assignment};
 use super::{Findings, dangerous, hardline, interpreters};
 
 /// Programs that show, search or store their arguments and their input.
@@ -91,7 +91,6 @@ const SPEAKERS: &[&str] = &[
     "stat",
     "file",
 ];
-const DECLARERS: &[&str] = &["export", "declare", "local", "readonly", "typeset"];
 /// Of these, the texts that are run are known by their option or their sign.
 const CHOOSY: &[&str] = &["git", "sed", "gsed", "awk", "gawk", "mawk"];
 /// Words that turn a quoted piece of a text into a command.
@@ -211,7 +210,10 @@ pub(super) fn texts(call: &Call<'_>) -> Vec<String> {
     if is_speaker(call) || call.is_one_of(DECLARERS) {
         return texts;
     }
-    texts.extend(call.simple.here.clone());
+    // What git reads is a message or a patch.
+    if call.name != "git" {
+        texts.extend(call.simple.here.clone());
+    }
     match call.name.as_str() {
         "git" => texts.extend(git(call)),
         "sed" | "gsed" => texts.extend(call.arguments.iter().flat_map(|word| sed(word))),

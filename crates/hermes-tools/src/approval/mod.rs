@@ -12,6 +12,7 @@ mod hardline;
 mod hidden;
 mod interpreters;
 mod judge;
+mod makefile;
 mod normalize;
 mod paths;
 mod policy;

@@ -52,6 +52,7 @@ pub(crate) struct Redirect {
 /// Deeper nesting than this is kept as words.
 const MAX_DEPTH: usize = 8;
 
+pub(crate) const DECLARERS: &[&str] = &["export", "declare", "local", "readonly", "typeset"];
 /// Values that are remembered at most, and how long each may be.
 const MOST_VALUES: usize = 256;
 const LONGEST_VALUE: usize = 4 << 10;
@@ -74,6 +75,28 @@ pub(crate) fn parse_knowing(text: &str, known: &Known) -> (Vec<Simple>, Known) {
         parser.run(text, 0);
     }
     (parser.commands, parser.known)
+}
+
+/// Values that outlive the text: assigned on their own, not for one program.
+pub(crate) fn lasting(commands: &[Simple], after: &Known) -> Vec<(String, String)> {
+    let assigned = commands
+        .iter()
+        .filter(|simple| !simple.nested)
+        .flat_map(|simple| {
+            let (words, declares) = match simple.words.split_first() {
+                Some((first, rest)) if DECLARERS.contains(&first.as_str()) => (rest, true),
+                _ => (&simple.words[..], false),
+            };
+            let alone = declares || words.iter().all(|word| assignment(word).is_some());
+            words
+                .iter()
+                .filter(move |_| alone)
+                .filter_map(|word| assignment(word))
+        });
+    let value = |name: &str| after.variables.get(name).cloned();
+    assigned
+        .filter_map(|(name, _)| Some((name.to_owned(), value(name)?)))
+        .collect()
 }
 
 struct Parser {
@@ -453,7 +476,7 @@ impl Parser {
 
     fn remember_assignments(&mut self, words: &[String]) {
         let words = match words.first().map(String::as_str) {
-            Some("export" | "declare" | "local" | "readonly" | "typeset") => &words[1..],
+            Some(first) if DECLARERS.contains(&first) => &words[1..],
             _ => words,
         };
         for word in words {

@@ -231,3 +231,104 @@ async fn a_container_is_free_except_where_it_reaches_the_host() {
     let result = run(&trusting, json!({"command": "mkdir link/x; rm -r link/x"})).await;
     assert_eq!(result["exit_code"], 0, "{result}");
 }
+
+#[tokio::test]
+async fn what_earlier_commands_set_is_remembered() {
+    let bed = bed_with("terminal: {auto_source_bashrc: false}", None, Nobody::Deny);
+    std::fs::create_dir(bed.directory.path().join("work/d")).unwrap();
+    for (command, blocked) in [
+        ("export CMD='rm -rf'", false),
+        ("$CMD d", true),
+        ("export Z='-rf d'", false),
+        ("rm $Z", true),
+        ("echo \"$Z\"", false),
+        ("echo 'rm -rf d' > y26; export BASH_ENV=nowhere", false),
+        ("export BASH_ENV=y26", true),
+        ("printf 'rm -rf d' > y12; chmod +x y12", false),
+        ("export PATH=$PATH:$PWD", false),
+        ("y12", true),
+    ] {
+        let result = bed.run(command).await;
+        assert_eq!(
+            result["status"] == "blocked",
+            blocked,
+            "{command}: {result}"
+        );
+    }
+    assert!(bed.directory.path().join("work/d").is_dir());
+    bed.gate.forget();
+    assert_ne!(bed.run("$CMD").await["status"], "blocked");
+}
+
+#[tokio::test]
+async fn scripts_are_read_wherever_they_stand() {
+    let bed = bed_with("terminal: {auto_source_bashrc: false}", None, Nobody::Deny);
+    let work = bed.directory.path().join("work");
+    std::fs::create_dir(work.join("d")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
+    write("y.sh", "rm -rf d\n");
+    write("y.awk", "BEGIN { system(\"rm -rf d\") }\n");
+    write(
+        "long.sh",
+        &format!("{}rm -rf d\n", "echo one more line\n".repeat(20_000)),
+    );
+    write(
+        "huge.sh",
+        &format!("{}rm -rf d\n", "echo one more line\n".repeat(60_000)),
+    );
+    write("Makefile", "all:\n\techo ok\nx: y\ny:\n\t@rm -rf d\n");
+    for (command, blocked) in [
+        ("bash y.s*", true),
+        ("bash ./?.sh", true),
+        ("eval \"$(cat y.sh)\"", true),
+        ("cp y.sh ls2; sh ls2", true),
+        ("mv y.sh b && sh b", true),
+        ("awk -f y.awk", true),
+        ("bash long.sh", true),
+        ("bash huge.sh", true),
+        ("make x", true),
+        ("make -C . y", true),
+        ("make", false),
+        ("cat y.sh", false),
+        ("cp y.sh copy", false),
+    ] {
+        let result = bed.run(command).await;
+        assert_eq!(
+            result["status"] == "blocked",
+            blocked,
+            "{command}: {result}"
+        );
+    }
+    assert!(work.join("d").is_dir());
+}
+
+#[tokio::test]
+async fn in_a_container_only_what_may_change_the_host_is_asked_about() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let at = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    for name in ["host", "own"] {
+        std::fs::create_dir(root.join(name)).unwrap();
+    }
+    std::fs::write(root.join("host/f"), "x").unwrap();
+    let bed = bed_with("{}", None, Nobody::Deny);
+    let (tool, _) = container("{}", &at("host"), &at("own"));
+    for (command, blocked) in [
+        ("echo aG9zdA== | base64 -d | xargs rm -rf".to_owned(), true),
+        ("echo x > list; xargs rm < list".to_owned(), true),
+        ("alias zap='rm -rf'".to_owned(), true),
+        (format!("ls {}; rm -rf q", at("host")), false),
+        (format!("cp {} g; rm -rf n", at("host/f")), false),
+        (format!("export T='-rf {}'", at("host")), false),
+        ("rm $T".to_owned(), true),
+    ] {
+        let output = tool.call(&bed.context, json!({"command": command})).await;
+        let result: Value = serde_json::from_str(&output.text).unwrap();
+        assert_eq!(
+            result["status"] == "blocked",
+            blocked,
+            "{command}: {result}"
+        );
+    }
+    assert!(root.join("host/f").is_file());
+}
