@@ -140,12 +140,28 @@ impl EventText {
     }
 }
 
+/// Values come from anywhere, file names of other hosts among them: none may end the
+/// line and begin one that looks like ours.
+struct OneLine<'t>(&'t mut String);
+
+impl fmt::Write for OneLine<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            match c.is_control() && c != '\t' {
+                true => self.0.extend(c.escape_default()),
+                false => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Visit for EventText {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" {
             self.message.push_str(value);
         } else {
-            let _ = write!(self.fields, " {}={value}", field.name());
+            let _ = write!(OneLine(&mut self.fields), " {}={value}", field.name());
         }
     }
 
@@ -153,7 +169,7 @@ impl Visit for EventText {
         if field.name() == "message" {
             let _ = write!(self.message, "{value:?}");
         } else {
-            let _ = write!(self.fields, " {}={value:?}", field.name());
+            let _ = write!(OneLine(&mut self.fields), " {}={value:?}", field.name());
         }
     }
 }

@@ -138,6 +138,8 @@ mod tests {
             tracing::info!(target: "hermes_gateway::run", platforms = 2, "running");
             let span = tracing::info_span!("turn", session = "s1");
             let _inside = span.enter();
+            let forged = "a\n2026-05-30 10:05:03,788 ERROR agent: forged";
+            tracing::info!(target: "hermes_sandbox", name = forged, other = %forged, "refused");
             tracing::warn!(target: "hermes_llm", "key sk-or-v1-0123456789abcdef0123456789abcdef");
         });
         let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
@@ -147,12 +149,15 @@ mod tests {
             lines[0],
             format!("{head} INFO gateway.run: running platforms=2")
         );
+        assert!(lines[1].contains("refused name=a\\n2026"), "{agent}");
+        assert!(lines[1].contains("other=a\\n2026"), "{agent}");
+        assert_eq!(lines.len(), 3, "{agent}");
         assert!(
-            lines[1].starts_with(&format!("{head} WARNING [s1] agent.llm: key ")),
+            lines[2].starts_with(&format!("{head} WARNING [s1] agent.llm: key ")),
             "{agent}"
         );
         assert!(!agent.contains("89abcdef01"), "{agent}");
-        assert_eq!(read("errors.log").lines().collect::<Vec<_>>(), [lines[1]]);
+        assert_eq!(read("errors.log").lines().collect::<Vec<_>>(), [lines[2]]);
         assert_eq!(read("gateway.log").lines().collect::<Vec<_>>(), [lines[0]]);
     }
 }

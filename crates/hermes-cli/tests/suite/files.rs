@@ -219,6 +219,14 @@ fn checkpoints_bring_files_back_from_the_chat() {
     assert!(out.contains("`--patch` is no checkpoint"), "{out}");
     assert!(out.contains("without `..`"), "{out}");
     assert!(out.contains("The last message is taken back"), "{out}");
+    // No more is said than was done.
+    assert!(
+        out.contains("b.txt` is as it was at checkpoint 2")
+            || out.contains("b.txt is as it was at checkpoint 2"),
+        "{out}"
+    );
+    assert!(out.contains("do not hold what git ignores"), "{out}");
+    assert!(!out.contains("project is as it was"), "{out}");
     assert_eq!(
         text(&stage, "project/a.txt").as_deref(),
         Some("one\n"),

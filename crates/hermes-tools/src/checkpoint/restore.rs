@@ -25,6 +25,9 @@ pub struct Restored {
     pub removed: Vec<String>,
     /// Made after the snapshot and left where they are.
     pub kept: Vec<String>,
+    /// Repositories within the project that were there and are gone: a snapshot knows
+    /// only that they were.
+    pub lost: Vec<String>,
 }
 
 impl CheckpointStore {
@@ -55,12 +58,22 @@ impl CheckpointStore {
                 written: Vec::new(),
                 removed: Vec::new(),
                 kept: Vec::new(),
+                lost: Vec::new(),
             });
         };
         let changed = self.changed(&staged.tree, &checkpoint.commit, "d").await?;
         let made_since = self.changed(&staged.tree, &checkpoint.commit, "D").await?;
         let wanted = |path: &PathBuf| only.as_ref().is_none_or(|one| path.starts_with(one));
-        let written: Vec<PathBuf> = changed.into_iter().filter(wanted).collect();
+        let repositories = self.repositories(&checkpoint.commit).await?;
+        let written: Vec<PathBuf> = changed
+            .into_iter()
+            .filter(|path| wanted(path) && !repositories.contains(path))
+            .collect();
+        let lost = repositories.iter().filter(|path| {
+            let inside = project.join(path);
+            wanted(path) && !inside.join(".git").exists()
+        });
+        let lost: Vec<String> = lost.map(|path| name(path)).collect();
         let since: Vec<PathBuf> = made_since.into_iter().filter(wanted).collect();
         self.check_out(project, checkpoint, &staged.index, &written)
             .await?;
@@ -83,7 +96,26 @@ impl CheckpointStore {
             written: written.iter().map(|path| name(path)).collect(),
             removed,
             kept,
+            lost,
         })
+    }
+
+    /// Repositories within the project, as the snapshot knew them.
+    async fn repositories(&self, commit: &str) -> Result<Vec<PathBuf>, CheckpointError> {
+        let bytes = self
+            .git
+            .call(["ls-tree", "-r", "-z", commit])
+            .bytes()
+            .await?;
+        let entries = bytes.split(|byte| *byte == 0);
+        let links = entries.filter(|entry| entry.starts_with(b"160000 "));
+        let path = |entry: &[u8]| {
+            let tab = entry.iter().position(|byte| *byte == b'\t')?;
+            Some(PathBuf::from(std::ffi::OsStr::from_bytes(
+                &entry[tab + 1..],
+            )))
+        };
+        Ok(links.filter_map(path).collect())
     }
 
     async fn must_hold(&self, checkpoint: &Checkpoint, path: &Path) -> Result<(), CheckpointError> {

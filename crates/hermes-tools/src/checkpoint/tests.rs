@@ -108,6 +108,7 @@ async fn files_come_back_as_they_were() {
             written: vec!["a.txt".into(), "run.sh".into(), "sub/b.txt".into()],
             removed: vec![],
             kept: vec!["later/new.txt".into()],
+            lost: vec![],
         }
     );
     assert_eq!(bed.text("a.txt").as_deref(), Some("one\r\n"));
@@ -125,6 +126,32 @@ async fn files_come_back_as_they_were() {
     let gone = bed.restore("3", None, Leftovers::Remove).await;
     assert_eq!(gone.removed, ["later/new.txt"]);
     assert!(!bed.project().join("later").exists());
+}
+
+#[tokio::test]
+async fn a_repository_within_is_named_when_it_is_gone() {
+    let bed = Bed::new("{}");
+    bed.put("a.txt", "one");
+    bed.put("inner/x", "x");
+    let inner = bed.project().join("inner");
+    let words = "init -q; add x; -c user.name=n -c user.email=e commit -qm x";
+    for call in words.split("; ") {
+        let git = hermes_process::Command::new("git");
+        let limits = hermes_process::Limits {
+            timeout: std::time::Duration::from_secs(60),
+            max_bytes: 1024,
+        };
+        let git = git.args(call.split(' ')).directory(&inner);
+        hermes_process::output(git, limits).await.unwrap();
+    }
+    bed.take("before").await.unwrap();
+    fs::remove_dir_all(&inner).unwrap();
+    fs::remove_file(bed.project().join("a.txt")).unwrap();
+    let restored = bed.restore("1", None, Leftovers::Keep).await;
+    assert_eq!(
+        (restored.written, restored.lost),
+        (vec!["a.txt".to_owned()], vec!["inner".to_owned()])
+    );
 }
 
 #[tokio::test]

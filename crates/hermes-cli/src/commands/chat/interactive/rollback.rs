@@ -13,6 +13,8 @@ use crate::output::human;
 
 const USAGE: &str = "`/rollback` lists, `/rollback N` goes back, `/rollback N FILE` brings one file back, `/rollback diff N` shows what changed since; `--clean` also removes files made later.";
 
+const NOT_HELD: &str = "Checkpoints do not hold what git ignores, build output, `.env` files, logs, archives, large files and repositories within the project; what is gone of these stays gone.";
+
 /// Lines of a diff that are shown.
 const DIFF_LINES: usize = 80;
 /// Names that are listed after a rollback.
@@ -42,13 +44,13 @@ pub(super) async fn run(host: &mut ChatHost, arguments: &str) -> Result<Outcome,
                 false => Leftovers::Keep,
             };
             let (found, done) = restore(&checkpoints, &project, name, None, leftovers).await?;
-            let text = told(&found, &project, &done);
+            let text = told(&found, &project, None, &done);
             take_back(host, text).await
         }
         [name, file] => {
             let (found, done) =
                 restore(&checkpoints, &project, name, Some(file), Leftovers::Keep).await?;
-            Ok(Outcome::Say(told(&found, &project, &done)))
+            Ok(Outcome::Say(told(&found, &project, Some(file), &done)))
         }
         _ => Ok(Outcome::Say(USAGE.to_owned())),
     }
@@ -135,17 +137,24 @@ async fn restore(
     Ok((found, done))
 }
 
-fn told(found: &Checkpoint, project: &Path, done: &Restored) -> String {
-    let mut text = format!(
-        "{} is as it was at checkpoint {} ({}).",
-        project.display(),
-        found.number,
-        found.reason
-    );
+/// Says no more than was done: a checkpoint does not hold everything.
+fn told(found: &Checkpoint, project: &Path, file: Option<&str>, done: &Restored) -> String {
+    let (number, reason) = (found.number, &found.reason);
+    let mut text = match file {
+        Some(file) => format!("`{file}` is as it was at checkpoint {number} ({reason})."),
+        None => format!(
+            "The files that checkpoint {number} ({reason}) holds are back in {}.",
+            project.display()
+        ),
+    };
     for (what, names) in [
         ("Brought back", &done.written),
         ("Removed", &done.removed),
         ("Made later and left (`--clean` removes)", &done.kept),
+        (
+            "Not brought back, because checkpoints do not hold repositories within a project",
+            &done.lost,
+        ),
     ] {
         if !names.is_empty() {
             let shown: Vec<String> = names
@@ -159,6 +168,9 @@ fn told(found: &Checkpoint, project: &Path, done: &Restored) -> String {
             };
             text.push_str(&format!("\n\n{what}: {}{more}", shown.join(", ")));
         }
+    }
+    if file.is_none() {
+        text.push_str(&format!("\n\n{NOT_HELD}"));
     }
     text.push_str(
         "\n\nWhat was there is the newest checkpoint now: `/rollback 1` goes back to it.",
