@@ -59,7 +59,7 @@ pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Picked> {
         let effects = match input.next().await {
             Some(Ok(Event::Key(key))) if is_interrupt(key) => break Picked::Interrupted,
             Some(Ok(Event::Key(key))) => app.key(key, Instant::now()),
-            Some(Ok(Event::Paste(text))) => app.paste(&text),
+            Some(Ok(Event::Paste(text))) => app.paste(&text, Instant::now()),
             Some(Ok(Event::Resize(width, height))) => {
                 painter.set_width(width.into());
                 app.resize(width.into(), height.into());

@@ -50,7 +50,9 @@ pub enum Answer {
     Text {
         text: String,
     },
-    /// The person declined, or nobody answered in time.
+    /// The person left the question.
+    Cancelled,
+    /// Nobody answered in time.
     None,
 }
 

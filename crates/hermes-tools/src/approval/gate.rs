@@ -419,7 +419,7 @@ impl ApprovalGate {
         };
         let choice = match answer {
             Answer::Approval { choice } => choice,
-            Answer::Text { .. } | Answer::None => {
+            Answer::Text { .. } | Answer::Cancelled | Answer::None => {
                 return denied(
                     format!(
                         "BLOCKED: nobody answered the question about this ({reason}). Silence is not consent."

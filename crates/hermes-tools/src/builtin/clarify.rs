@@ -12,6 +12,8 @@ use crate::tool::{Tool, ToolContext};
 const MAX_CHOICES: usize = 4;
 const NOBODY: &str =
     "Nobody is there to answer. Choose what is most sensible, say what you assumed, and go on.";
+const CANCELLED: &str =
+    "user cancelled: the question was left without an answer. Do not ask it again.";
 const NO_ANSWER: &str = "The user did not answer in time. Choose what is most sensible, say what you assumed, and go on.";
 
 pub struct ClarifyTool {
@@ -74,6 +76,7 @@ impl Tool for ClarifyTool {
                 };
                 match context.asker.ask(asked, self.patience).await {
                     Answer::Text { text } if !text.trim().is_empty() => text.trim().to_owned(),
+                    Answer::Cancelled => CANCELLED.to_owned(),
                     _ => NO_ANSWER.to_owned(),
                 }
             } else {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hermes_agent::slash::CATALOGUE;
+use hermes_agent::slash::{CATALOGUE, SlashCommand};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -124,16 +124,24 @@ fn commands(beginning: &str, completer: &dyn Completer) -> Vec<(String, String)>
     let own = completer.commands().into_iter().filter(|(name, _)| {
         name.starts_with(&lower) && !CATALOGUE.iter().any(|command| command.is_called(name))
     });
-    CATALOGUE
+    let entry = |command: &SlashCommand, name: &str| {
+        let blank = if command.usage.is_empty() { "" } else { " " };
+        (format!("/{name}{blank}"), command.summary.to_owned())
+    };
+    let named = CATALOGUE
         .iter()
-        .filter(|command| fits(&command.name) || command.aliases.iter().any(fits))
-        .map(|command| {
-            let blank = if command.usage.is_empty() { "" } else { " " };
-            (
-                format!("/{}{blank}", command.name),
-                command.summary.to_owned(),
-            )
-        })
+        .filter(|command| fits(&command.name))
+        .map(|command| entry(command, command.name));
+    // Who typed half of another name means that one, after all that are called so.
+    let renamed = CATALOGUE
+        .iter()
+        .filter(|command| !fits(&command.name))
+        .filter_map(|command| {
+            let alias = command.aliases.iter().find(|alias| fits(alias))?;
+            Some(entry(command, alias))
+        });
+    named
+        .chain(renamed)
         .chain(own.map(|(name, about)| (format!("/{name} "), about)))
         .collect()
 }

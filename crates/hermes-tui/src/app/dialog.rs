@@ -1,4 +1,8 @@
 //! Questions to the person: may this run, which one, what is the password.
+//!
+//! A question comes up while somebody may be typing something else. What is typed
+//! then belongs to the input: a question is shown, and keys count for it, only
+//! after a moment in which no key was pressed.
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +19,8 @@ pub(super) struct Dialog {
     subject: Subject,
     asked_at: Instant,
     patience: Duration,
+    /// Since when no key was pressed; `None` while others are asked before.
+    quiet_since: Option<Instant>,
     choices: Vec<Choice>,
     selected: usize,
     /// Open when the answer is typed.
@@ -50,7 +56,7 @@ pub(super) enum Decision {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Choice {
-    Approve(ApprovalChoice, &'static str),
+    Approve(ApprovalChoice, String),
     Go(Going, &'static str),
     ShowAll,
     Answer(String),
@@ -64,27 +70,74 @@ enum Going {
     Not,
 }
 
+impl Choice {
+    fn text(&self) -> String {
+        match self {
+            Self::Approve(_, text) | Self::Answer(text) => text.clone(),
+            Self::Go(_, text) => (*text).to_owned(),
+            Self::ShowAll => "Show full command".to_owned(),
+            Self::Other => "Other (type your answer)".to_owned(),
+        }
+    }
+}
+
+/// What a choice lets through besides this command.
+fn covers(choice: ApprovalChoice, classes: &[String]) -> String {
+    if classes.is_empty() {
+        return String::new();
+    }
+    let until = match choice {
+        ApprovalChoice::Session => "until you leave",
+        ApprovalChoice::Always => "from now on",
+        _ => return String::new(),
+    };
+    let names: Vec<String> = classes.iter().map(|class| format!("“{class}”")).collect();
+    format!(
+        ": every command of the class {}, {until}",
+        names.join(" and ")
+    )
+}
+
+/// Enter alone lets nothing happen that cannot be taken back.
+fn refusal(choices: &[Choice]) -> usize {
+    let refuses = |choice: &Choice| {
+        matches!(
+            choice,
+            Choice::Approve(ApprovalChoice::Deny, _) | Choice::Go(Going::Not, _)
+        )
+    };
+    choices.iter().position(refuses).unwrap_or(0)
+}
+
 const LONG_COMMAND: usize = 70;
 /// A question of our own that nobody answers is answered with no.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Whoever pressed no key for this long is not typing something else.
+pub(super) const QUIET: Duration = Duration::from_millis(500);
 
 impl Dialog {
     pub(super) fn new(ask: Ask, now: Instant) -> Self {
         let choices = match &ask.kind {
             AskKind::Approval {
-                command, permanent, ..
+                command,
+                permanent,
+                keys,
+                ..
             } => {
+                let approve = |choice, text: &str| {
+                    Choice::Approve(choice, text.to_owned() + &covers(choice, keys))
+                };
                 let mut choices = vec![
-                    Choice::Approve(ApprovalChoice::Once, "Allow once"),
-                    Choice::Approve(ApprovalChoice::Session, "Allow for this session"),
+                    approve(ApprovalChoice::Once, "Allow once"),
+                    approve(ApprovalChoice::Session, "Allow for this session"),
                 ];
                 if *permanent {
-                    choices.push(Choice::Approve(
+                    choices.push(approve(
                         ApprovalChoice::Always,
                         "Add to permanent allowlist",
                     ));
                 }
-                choices.push(Choice::Approve(ApprovalChoice::Deny, "Deny"));
+                choices.push(approve(ApprovalChoice::Deny, "Deny"));
                 if command.len() > LONG_COMMAND || command.contains('\n') {
                     choices.push(Choice::ShowAll);
                 }
@@ -105,8 +158,9 @@ impl Dialog {
             },
             asked_at: now,
             patience: Duration::from_secs(ask.timeout_seconds),
+            quiet_since: None,
+            selected: refusal(&choices),
             choices,
-            selected: 0,
             field,
             full: false,
         }
@@ -114,16 +168,18 @@ impl Dialog {
 
     /// Asks before a command is carried out that throws something away.
     pub(super) fn before(name: &'static str, arguments: String, now: Instant) -> Self {
+        let choices = vec![
+            Choice::Go(Going::Once, "Yes"),
+            Choice::Go(Going::ForGood, "Yes, and do not ask again"),
+            Choice::Go(Going::Not, "No"),
+        ];
         Self {
             subject: Subject::Command { name, arguments },
             asked_at: now,
             patience: PATIENCE,
-            choices: vec![
-                Choice::Go(Going::Once, "Yes"),
-                Choice::Go(Going::ForGood, "Yes, and do not ask again"),
-                Choice::Go(Going::Not, "No"),
-            ],
-            selected: 0,
+            quiet_since: None,
+            selected: refusal(&choices),
+            choices,
             field: None,
             full: false,
         }
@@ -154,6 +210,22 @@ impl Dialog {
         )
     }
 
+    /// It is the one that is asked now.
+    pub(super) fn comes_up(&mut self, now: Instant) {
+        self.quiet_since.get_or_insert(now);
+    }
+
+    /// A key was meant for something else.
+    pub(super) fn passed_over(&mut self, now: Instant) {
+        self.quiet_since = Some(now);
+    }
+
+    /// Whether it is shown, and keys are for it.
+    pub(super) fn listens(&self, now: Instant) -> bool {
+        self.quiet_since
+            .is_some_and(|since| now.duration_since(since) >= QUIET)
+    }
+
     pub(super) fn up(&mut self) {
         self.selected = self.selected.saturating_sub(1);
     }
@@ -172,6 +244,32 @@ impl Dialog {
         self.confirm()
     }
 
+    /// Whether the letter is an answer.
+    pub(super) fn is_letter(&self, letter: char) -> bool {
+        let asks = matches!(
+            self.choices.first(),
+            Some(Choice::Approve(..) | Choice::Go(..))
+        );
+        asks && matches!(letter.to_ascii_lowercase(), 'y' | 'n')
+    }
+
+    /// `y` and `n`, where yes and no are what it is about.
+    pub(super) fn letter(&mut self, letter: char) -> Option<Decision> {
+        let wanted = |choice: &Choice| match letter.to_ascii_lowercase() {
+            'y' => matches!(
+                choice,
+                Choice::Approve(ApprovalChoice::Once, _) | Choice::Go(Going::Once, _)
+            ),
+            'n' => matches!(
+                choice,
+                Choice::Approve(ApprovalChoice::Deny, _) | Choice::Go(Going::Not, _)
+            ),
+            _ => false,
+        };
+        self.selected = self.choices.iter().position(wanted)?;
+        self.confirm()
+    }
+
     /// The decision, unless the choice only opens something.
     pub(super) fn confirm(&mut self) -> Option<Decision> {
         if let Some(field) = &mut self.field {
@@ -185,7 +283,7 @@ impl Dialog {
             Choice::ShowAll => {
                 self.full = true;
                 self.choices.retain(|choice| *choice != Choice::ShowAll);
-                self.selected = 0;
+                self.selected = refusal(&self.choices);
                 None
             }
             Choice::Other => {
@@ -204,7 +302,7 @@ impl Dialog {
             } => Answer::Approval {
                 choice: ApprovalChoice::Deny,
             },
-            _ => Answer::None,
+            _ => Answer::Cancelled,
         })
     }
 
@@ -283,6 +381,28 @@ impl Dialog {
         )
     }
 
+    /// The question of the model and what was answered, for the scrollback.
+    pub(super) fn told(&self, decision: &Decision, theme: Theme) -> Option<[Span<'static>; 2]> {
+        let (
+            Subject::Turn {
+                kind: AskKind::Clarify { question, .. },
+                ..
+            },
+            Decision::Answer(asked),
+        ) = (&self.subject, decision)
+        else {
+            return None;
+        };
+        let answer = match &asked.answer {
+            Answer::Text { text } if !text.trim().is_empty() => text.trim().to_owned(),
+            _ => "(no answer)".to_owned(),
+        };
+        Some([
+            Span::styled(format!("{question}  "), theme.dim),
+            Span::styled(answer, theme.user),
+        ])
+    }
+
     /// Whether the whole command was asked for.
     pub(super) fn is_full(&self) -> bool {
         self.full
@@ -298,10 +418,7 @@ impl Dialog {
         let room = width.saturating_sub(8).max(8);
         self.choices
             .iter()
-            .map(|choice| match choice {
-                Choice::Answer(text) => display_width(text).div_ceil(room).max(1),
-                _ => 1,
-            })
+            .map(|choice| display_width(&choice.text()).div_ceil(room).max(1))
             .sum()
     }
 
@@ -367,12 +484,7 @@ impl Dialog {
         let mut at = lines.len();
         if self.field.is_none() {
             for (index, choice) in self.choices.iter().enumerate() {
-                let text = match choice {
-                    Choice::Approve(_, text) | Choice::Go(_, text) => (*text).to_owned(),
-                    Choice::ShowAll => "Show full command".to_owned(),
-                    Choice::Answer(text) => text.clone(),
-                    Choice::Other => "Other (type your answer)".to_owned(),
-                };
+                let text = choice.text();
                 let chosen = index == self.selected;
                 let style = if chosen { theme.selected } else { Style::new() };
                 let mark = if chosen { "❯" } else { " " };

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hermes_agent::slash;
 use hermes_types::Part;
+use ratatui::text::Span;
 
 use super::completion::Menu;
-use super::dialog::Decision;
+use super::dialog::{Decision, Dialog};
 use super::submit::{send, submit};
 use super::{App, Effect, Queued, commands};
 use crate::editor::Editor;
@@ -25,23 +26,29 @@ impl App {
         let mut effects = if control && matches!(key.code, KeyCode::Char('c' | 'q')) {
             cancel(self, key.code == KeyCode::Char('c'), now)
         } else if !self.dialogs.is_empty() {
-            dialog_key(self, key)
+            dialog_key(self, key, now)
         } else if self.picker.is_some() {
             picker_key(self, key)
         } else {
             input_key(self, key, now)
         };
         effects.extend(self.next_in_queue(now));
+        self.dialog_comes_up(now);
         effects
     }
 
-    pub fn paste(&mut self, text: &str) -> Vec<Effect> {
+    pub fn paste(&mut self, text: &str, now: Instant) -> Vec<Effect> {
         let text = cleaned(text);
         if let Some(dialog) = self.dialogs.first_mut() {
-            if let Some(field) = &mut dialog.field {
-                field.insert(text.trim_end_matches('\n'));
+            let listens = dialog.listens(now);
+            match &mut dialog.field {
+                Some(field) if listens => {
+                    field.insert(text.trim_end_matches('\n'));
+                    return Vec::new();
+                }
+                // It was meant for the input, and waits there.
+                _ => dialog.passed_over(now),
             }
-            return Vec::new();
         }
         if let Some(picker) = &mut self.picker {
             picker.typed(|filter| filter.insert(text.trim_end_matches('\n')));
@@ -117,9 +124,12 @@ fn cleaned(text: &str) -> String {
 fn cancel(app: &mut App, may_force: bool, now: Instant) -> Vec<Effect> {
     if !app.dialogs.is_empty() {
         let dialog = app.dialogs.remove(0);
-        return decided(app, dialog.cancel());
+        let decision = dialog.cancel();
+        let mut effects = told(app, &dialog, &decision);
+        effects.extend(decided(app, decision));
+        return effects;
     }
-    if app.picker.take().is_some() || app.menu.take().is_some() {
+    if app.picker.take().is_some() {
         return Vec::new();
     }
     if app.running_command.is_some() {
@@ -139,6 +149,7 @@ fn cancel(app: &mut App, may_force: bool, now: Instant) -> Vec<Effect> {
     }
     if !app.editor.is_empty() || !app.images.is_empty() {
         app.editor.take();
+        app.menu = None;
         app.images.clear();
         app.last_interrupt = None;
         return Vec::new();
@@ -177,11 +188,46 @@ pub(super) fn decided(app: &mut App, decision: Decision) -> Vec<Effect> {
     }
 }
 
-fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
+/// What an answer leaves on the screen.
+fn told(app: &App, dialog: &Dialog, decision: &Decision) -> Vec<Effect> {
+    let theme = app.preferences.theme;
+    let sign = [Span::styled("  ? ", theme.dim)];
+    let lines = dialog
+        .told(decision, theme)
+        .map(|told| crate::markdown::wrap(&told, app.width.max(8), &sign, &[Span::raw("    ")]));
+    lines.map(Effect::Print).into_iter().collect()
+}
+
+/// A key that was pressed while a question came up: it is for the input, where a
+/// line waits until the question is answered.
+fn passed_over(app: &mut App, key: KeyEvent) {
+    app.menu = None;
+    match key.code {
+        KeyCode::Enter if !app.editor.is_empty() => {
+            app.hint = Some("the question comes first; your text waits here".to_owned());
+        }
+        _ => {
+            edit(&mut app.editor, key);
+        }
+    }
+}
+
+fn dialog_key(app: &mut App, key: KeyEvent, now: Instant) -> Vec<Effect> {
     let (width, height) = (app.width, app.height);
     let Some(dialog) = app.dialogs.first_mut() else {
         return Vec::new();
     };
+    let listens = dialog.listens(now);
+    // A letter that answers nothing begins something else.
+    let meant = match key.code {
+        KeyCode::Char(c) if dialog.field.is_none() => c.is_ascii_digit() || dialog.is_letter(c),
+        _ => true,
+    };
+    if !listens || !meant {
+        dialog.passed_over(now);
+        passed_over(app, key);
+        return Vec::new();
+    }
     let was_full = dialog.is_full();
     let decision = match key.code {
         KeyCode::Enter => dialog.confirm(),
@@ -194,9 +240,10 @@ fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
             dialog.down();
             None
         }
-        KeyCode::Char(c) if dialog.field.is_none() => c
-            .to_digit(10)
-            .and_then(|digit| dialog.digit(digit as usize)),
+        KeyCode::Char(c) if dialog.field.is_none() => match c.to_digit(10) {
+            Some(digit) => dialog.digit(digit as usize),
+            None => dialog.letter(c),
+        },
         _ => {
             if let Some(field) = &mut dialog.field {
                 edit(field, key);
@@ -206,8 +253,10 @@ fn dialog_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
     };
     match decision {
         Some(decision) => {
-            app.dialogs.remove(0);
-            decided(app, decision)
+            let dialog = app.dialogs.remove(0);
+            let mut effects = told(app, &dialog, &decision);
+            effects.extend(decided(app, decision));
+            effects
         }
         None if !was_full => dialog
             .overflow(width, height)
@@ -227,8 +276,8 @@ fn picker_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Down | KeyCode::Tab => picker.down(),
         KeyCode::Enter => {
             let (command, chosen) = (picker.command, picker.chosen());
-            app.picker = None;
             if let Some(arguments) = chosen {
+                app.picker = None;
                 app.running_command = Some(command);
                 return vec![Effect::Command {
                     name: command,
@@ -263,7 +312,7 @@ fn input_key(app: &mut App, key: KeyEvent, now: Instant) -> Vec<Effect> {
                 && app.editor.text().starts_with('/')
                 && !app.editor.text().contains(' ')
                 && slash::split(app.editor.text())
-                    .is_some_and(|(name, _)| slash::find(name).is_err())
+                    .is_none_or(|(name, _)| slash::find(name).is_err())
                 && !menu.has(app.editor.text())
             {
                 accept(app, menu);

@@ -258,6 +258,14 @@ impl App {
     /// Time passes: questions of our own that nobody answers are dropped.
     pub fn tick(&mut self, now: Instant) {
         self.dialogs.retain(|dialog| !dialog.is_stale(now));
+        self.dialog_comes_up(now);
+    }
+
+    /// The first question that waits is the one that is asked.
+    fn dialog_comes_up(&mut self, now: Instant) {
+        if let Some(dialog) = self.dialogs.first_mut() {
+            dialog.comes_up(now);
+        }
     }
 
     pub fn is_working(&self) -> bool {
@@ -285,7 +293,9 @@ impl App {
     }
 
     pub fn turn_event(&mut self, event: TurnEvent, now: Instant) -> Vec<Effect> {
-        turn::apply(self, event, now)
+        let effects = turn::apply(self, event, now);
+        self.dialog_comes_up(now);
+        effects
     }
 
     /// What the program said about a command it carried out, as markdown.

@@ -20,8 +20,13 @@ pub(super) fn submit(app: &mut App, text: String, now: Instant) -> Vec<Effect> {
         .format("%Y-%m-%d %H:%M:%S%.6f")
         .to_string();
     app.history.add(&shown, &time);
+    if shown == "/" {
+        return app.say("Write the command behind the slash; `/help` lists them.");
+    }
     if let Some((name, arguments)) = slash::split(&shown) {
-        return commands::run(app, name, arguments, now);
+        let mut effects = vec![Effect::Print(given(app, &shown))];
+        effects.extend(commands::run(app, name, arguments, now));
+        return effects;
     }
     send(app, shown, now)
 }
@@ -100,6 +105,17 @@ fn content(app: &mut App, mut text: String) -> (Content, Option<String>) {
     let mut parts = vec![Part::Text { text }];
     parts.append(&mut app.images);
     (Content::Parts(parts), complaint)
+}
+
+/// A command as it stays on the screen.
+fn given(app: &App, text: &str) -> Vec<Line<'static>> {
+    let dim = app.preferences.theme.dim;
+    crate::markdown::wrap(
+        &[Span::styled(text.to_owned(), dim)],
+        app.width.max(8),
+        &[Span::styled("❯ ", dim)],
+        &[Span::raw("  ")],
+    )
 }
 
 /// The message as it stays on the screen: long ones without their middle.

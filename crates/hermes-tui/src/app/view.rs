@@ -33,7 +33,10 @@ impl App {
             ));
         }
         let mut choice = None;
-        if let Some(dialog) = self.dialogs.first() {
+        if let Some(dialog) = self.dialogs.first().filter(|dialog| !dialog.listens(now)) {
+            let waits = format!("  {} a question comes when you stop typing", dialog.sign());
+            lines.push(Line::styled(waits, theme.warning));
+        } else if let Some(dialog) = self.dialogs.first() {
             let (rows, at) = dialog.lines(width, self.height, theme, now);
             choice = Some((lines.len() + at, 2));
             lines.extend(rows);
@@ -64,12 +67,21 @@ impl App {
         }
         let cursor = match (&self.picker, self.dialogs.first()) {
             // The cursor is never hidden: whoever kills us finds it where it is.
+            (_, Some(dialog)) if !dialog.listens(now) => {
+                let sign = if self.is_working() { "⚕" } else { "" };
+                Some(self.input(&mut lines, &self.editor, sign, false, ""))
+            }
             (_, Some(dialog)) => match &dialog.field {
                 Some(field) => {
                     let (sign, hidden) = (dialog.sign(), dialog.is_secret());
                     Some(self.input(&mut lines, field, sign, hidden, ""))
                 }
-                None => choice,
+                None => {
+                    if !self.editor.is_empty() {
+                        self.input(&mut lines, &self.editor, "⚕", false, "");
+                    }
+                    choice
+                }
             },
             (Some(picker), None) => {
                 // What stands above, the line that is typed into, and the title.

@@ -40,7 +40,7 @@ impl Screen<'_> {
             .pasted_at
             .is_some_and(|when| when.elapsed() < SAME_PASTE);
         if let Some(text) = pasted(&events, lines, goes_on) {
-            let effects = self.app.paste(&text);
+            let effects = self.app.paste(&text, Instant::now());
             self.pasted_at = Some(Instant::now());
             return Ok(effects);
         }

@@ -152,7 +152,7 @@ async fn open(
 fn terminal_event(app: &mut App, painter: &mut Painter<io::Stdout>, event: Event) -> Vec<Effect> {
     match event {
         Event::Key(key) => app.key(key, Instant::now()),
-        Event::Paste(text) => app.paste(&text),
+        Event::Paste(text) => app.paste(&text, Instant::now()),
         Event::Resize(width, height) => {
             painter.set_width(width.into());
             app.resize(width.into(), height.into());

@@ -17,8 +17,8 @@ fn a_dangerous_command_waits_for_an_answer() {
     let victim = stage.scratch.user_home().join("old-build");
     std::fs::create_dir(&victim).unwrap();
     let chat = stage.chat(&[]);
-    // Denied by its digit, by Escape and by Ctrl+C; allowed by Enter.
-    for key in ["4", "Escape", "C-c"] {
+    // Denied by its digit, its letter, Enter, Escape and Ctrl+C; allowed by a letter.
+    for key in ["4", "n", "Enter", "Escape", "C-c"] {
         stage.push(removing());
         stage.push(Reply::text(format!("denied with {key}")));
         chat.enter("clean up").wait_for("May this command run?");
@@ -27,9 +27,10 @@ fn a_dangerous_command_waits_for_an_answer() {
     }
     stage.push(removing());
     stage.push(Reply::text("removed it"));
-    chat.enter("clean up").wait_for("❯ 1. Allow once");
+    let screen = chat.enter("clean up").wait_for("❯ 4. Deny");
+    assert!(screen.contains("every command of the class"), "{screen}");
     assert!(chat.cursor().2, "the cursor stays visible");
-    let screen = chat.keys(&["Enter"]).wait_for("removed it");
+    let screen = chat.keys(&["y"]).wait_for("removed it");
     assert!(!victim.exists());
     assert!(
         !screen.contains("Allow once"),
@@ -62,6 +63,36 @@ fn a_question_of_the_model_is_answered_by_choice_or_in_own_words() {
     chat.keys(&["3"]).wait_for("✎");
     chat.enter("443 please").wait_for("as you wish");
     assert!(stage.last_question().contains("443 please"));
+    stage.push(ask());
+    stage.push(Reply::text("then not"));
+    chat.enter("serve").wait_for("Other (type your answer)");
+    chat.keys(&["C-c"]).wait_for("then not");
+    let told = stage.last_question();
+    assert!(told.contains("user cancelled"), "{told}");
+}
+
+#[test]
+fn what_is_typed_for_the_input_answers_no_question() {
+    let stage = Stage::new();
+    let victim = stage.scratch.user_home().join("old-build");
+    std::fs::create_dir(&victim).unwrap();
+    let gate = Gate::new();
+    stage.push(removing().held_by(&gate));
+    stage.push(Reply::text("so it stays"));
+    let chat = stage.chat(&[]);
+    chat.enter("clean up");
+    gate.wait_reached();
+    chat.type_text("fix ").wait_for("❯ fix");
+    gate.release();
+    chat.wait_for("a question comes");
+    chat.type_text("3 files").keys(&["Enter"]);
+    let screen = chat.wait_for("❯ 4. Deny");
+    assert!(screen.contains("❯ fix 3 files"), "{screen}");
+    assert!(victim.exists());
+    let screen = chat.keys(&["4"]).wait_for("so it stays");
+    assert!(screen.contains("❯ fix 3 files"), "{screen}");
+    assert!(victim.exists());
+    assert!(!stage.scratch.read("config.yaml").contains("command_allowlist"));
 }
 
 #[test]
@@ -103,7 +134,7 @@ fn what_throws_something_away_is_asked_about_and_no_stays() {
     chat.enter("/new").wait_for("Really?");
     chat.keys(&["3"]).wait_for("nothing was done");
     chat.enter("/undo").wait_for("Really?");
-    chat.keys(&["Enter"])
+    chat.keys(&["y"])
         .wait_for("Taken back; your text is in the input.");
     chat.wait_for("❯ a question");
     chat.keys(&["C-c"]);

@@ -62,7 +62,7 @@ fn long_pastes_are_folded_and_sent_whole() {
         ..Preferences::default()
     });
     let text = "line\n".repeat(8000);
-    t.app.paste(&text);
+    t.app.paste(&text, t.now);
     assert!(
         t.app
             .editor
@@ -74,19 +74,20 @@ fn long_pastes_are_folded_and_sent_whole() {
     assert_eq!(t.printed.trim_end().lines().count(), 1, "{}", t.printed);
     // Commands get their text as it is, and where nothing can be kept nothing is folded.
     t.type_text("/queue ");
-    t.app.paste(&text);
+    t.app.paste(&text, t.now);
     assert!(t.app.editor.text().starts_with("/queue line\nline"));
     let mut t = Table::new();
-    t.app.paste(&text);
+    t.app.paste(&text, t.now);
     assert_eq!(t.app.editor.text(), text);
 }
 
 #[test]
 fn what_terminals_leak_into_a_paste_is_taken_out() {
     let mut t = Table::new();
-    t.app.paste("\x1b[200~one\r\ntwo\rthree\x07\x1b[201~");
+    t.app
+        .paste("\x1b[200~one\r\ntwo\rthree\x07\x1b[201~", t.now);
     assert_eq!(t.app.editor.text(), "one\ntwo\nthree");
-    assert_eq!(t.app.paste(""), [Effect::ClipboardPicture]);
+    assert_eq!(t.app.paste("", t.now), [Effect::ClipboardPicture]);
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn while_a_command_runs_one_can_type_and_leave_it() {
 #[test]
 fn long_messages_stay_without_their_middle() {
     let mut t = Table::new();
-    t.app.paste("one\ntwo\nthree\nfour\nfive\nsix");
+    t.app.paste("one\ntwo\nthree\nfour\nfive\nsix", t.now);
     t.key(KeyCode::Enter);
     assert_snapshot!("long message", t.printed);
 }
@@ -306,4 +307,54 @@ fn answers_are_copied_by_their_number_from_the_end() {
     }
     t.enter("/copy 3");
     assert!(t.printed.contains("There are not that many answers."));
+}
+
+#[test]
+fn enter_in_a_list_that_matches_nothing_leaves_it_open() {
+    let mut t = Table::new();
+    let item = PickItem {
+        value: "a".into(),
+        label: "alpha".into(),
+        detail: String::new(),
+    };
+    t.app.pick(Picker::new("Letters", "model", vec![item]));
+    t.enter("zzz");
+    assert!(t.app.is_picking());
+    assert!(t.effects.is_empty());
+}
+
+#[test]
+fn a_slash_and_enter_take_what_is_highlighted() {
+    let mut t = Table::new();
+    t.enter("/");
+    assert!(t.effects.is_empty(), "nothing is sent");
+    assert!(t.app.editor.text().len() > 1, "{}", t.screen());
+    let mut t = Table::new();
+    t.type_text("/");
+    t.key(KeyCode::Esc);
+    t.key(KeyCode::Enter);
+    assert!(t.effects.is_empty(), "nothing is sent");
+    assert!(t.printed.contains("/help"), "{}", t.printed);
+}
+
+#[test]
+fn names_come_before_other_names() {
+    let mut t = Table::new();
+    t.type_text("/re");
+    let menu = t.app.menu.as_ref().unwrap();
+    let words: Vec<&str> = menu.entries.iter().map(|(word, _)| word.trim()).collect();
+    let reset = words.iter().position(|word| *word == "/reset").unwrap();
+    let retry = words.iter().position(|word| *word == "/retry").unwrap();
+    assert!(retry < reset, "{words:?}");
+    assert!(!words.contains(&"/new"), "{words:?}");
+}
+
+#[test]
+fn control_c_clears_the_input_with_its_menu() {
+    let mut t = Table::new();
+    t.type_text("/he");
+    assert!(t.app.menu.is_some());
+    t.control('c');
+    assert!(t.app.menu.is_none());
+    assert!(t.app.editor.is_empty());
 }

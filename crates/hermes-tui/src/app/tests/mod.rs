@@ -85,6 +85,12 @@ impl Table {
         }
     }
 
+    /// Long enough for a question to come up.
+    fn pause(&mut self) {
+        self.now += Duration::from_millis(600);
+        self.app.tick(self.now);
+    }
+
     fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) {
         let effects = self.app.key(KeyEvent::new(code, modifiers), self.now);
         self.take(effects);

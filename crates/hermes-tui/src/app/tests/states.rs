@@ -176,6 +176,7 @@ fn the_other_states_look_like_this() {
             timeout_seconds: 120,
         },
     });
+    t.pause();
     t.printed.clear();
     t.type_text("abc");
     assert_snapshot!("secret", t.screen());
@@ -201,6 +202,7 @@ fn a_profile_pictures_and_a_narrow_screen_are_seen() {
     t.app.resize(40, 12);
     t.printed.clear();
     t.event(approval(&format!("rm -rf {}", "very/long/path/".repeat(8))));
+    t.pause();
     assert_snapshot!("approval on a narrow screen", t.screen());
 }
 
@@ -225,6 +227,7 @@ fn any_width_is_survived() {
             delta: "| a | b |\n|---|---|\n| 漢 | x |\n".into(),
         });
         t.event(approval("rm -rf build"));
+        t.pause();
         for line in t.app.live(t.now).lines {
             let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
             let limit = width.max(40);
