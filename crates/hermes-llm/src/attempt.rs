@@ -7,6 +7,7 @@
 //! left to the [`FallbackChain`](crate::FallbackChain).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_types::{Content, Part};
 
@@ -111,7 +112,9 @@ impl Attempt {
                     Next::Again => {}
                     Next::Wait => {
                         let wait = self.inner.policy.wait(&error, self.failures);
-                        self.note(&error);
+                        if !self.is_heard(&error, wait) {
+                            self.note(&error);
+                        }
                         tracing::warn!(
                             model = self.inner.endpoint.form.model,
                             error = error.message,
@@ -239,10 +242,25 @@ impl Attempt {
     }
 
     fn note(&mut self, error: &ModelError) {
-        self.tried.push(format!(
+        self.tried.push(self.told(error));
+    }
+
+    fn told(&self, error: &ModelError) -> String {
+        format!(
             "attempt {} of {}: {}",
             self.failures, self.inner.policy.attempts, error.message
-        ));
+        )
+    }
+
+    /// Whether somebody hears now that this attempt failed and another follows.
+    fn is_heard(&self, error: &ModelError, wait: Duration) -> bool {
+        self.request.retries.as_ref().is_some_and(|retries| {
+            let seconds = wait.as_secs_f64().round().max(1.0);
+            let told = self.told(error);
+            retries
+                .try_send(format!("{told}; again in {seconds:.0} s"))
+                .is_ok()
+        })
     }
 
     fn judge(&mut self, error: &ModelError, key: Option<&str>) -> Next {

@@ -8,6 +8,7 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use hermes_types::{Cost, Message, Redaction, ToolSpec, Usage, redact};
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 /// Something that answers a conversation: a provider, a fallback chain, a script.
 pub trait Model: Send + Sync {
@@ -65,6 +66,9 @@ pub struct Request {
     pub limits: RequestLimits,
     /// Ties the requests of one conversation together for provider caches.
     pub session: Option<Arc<str>>,
+    /// Hears of attempts that failed while others follow; else the error tells of
+    /// them in the end.
+    pub retries: Option<mpsc::Sender<String>>,
 }
 
 impl Request {
@@ -77,6 +81,7 @@ impl Request {
             tools: Arc::from([]),
             limits: RequestLimits::default(),
             session: None,
+            retries: None,
         }
     }
 

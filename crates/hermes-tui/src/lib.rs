@@ -26,5 +26,5 @@ pub use history::History;
 pub use host::{Call, Chat, Host, Incoming, Outcome, Switch, Then};
 pub use paint::{Live, Painter, ansi};
 pub use pick::{Picked, pick};
-pub use run::{Beginning, Signals, run};
+pub use run::{Beginning, Ended, Signals, run};
 pub use theme::Theme;

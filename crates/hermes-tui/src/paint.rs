@@ -23,11 +23,16 @@ pub struct Painter<W: Write> {
     width: usize,
     /// The widths of the live lines that are on the screen now.
     shown: Vec<usize>,
-    /// The row of the live area that the terminal's cursor is on.
+    /// The row of the live area that the terminal's cursor is on, and its column.
     row: usize,
+    column: usize,
 }
 
 const SYNC_BEGIN: &str = "\x1b[?2026h";
+/// Erases from here to the end of the screen. Not from the first column: at the top
+/// of the screen tmux takes that for emptying it, and keeps what was there in the
+/// scrollback, with every frame.
+const ERASE: &str = "\x1b[2K\x1b[C\x1b[J\r";
 const SYNC_END: &str = "\x1b[?2026l";
 
 impl<W: Write> Painter<W> {
@@ -37,6 +42,7 @@ impl<W: Write> Painter<W> {
             width: width.max(1),
             shown: Vec::new(),
             row: 0,
+            column: 0,
         }
     }
 
@@ -50,7 +56,7 @@ impl<W: Write> Painter<W> {
             .take(self.row)
             .map(|w| w.div_ceil(width).max(1))
             .sum();
-        self.row = above;
+        self.row = above + self.column / width;
         self.width = width;
     }
 
@@ -61,7 +67,7 @@ impl<W: Write> Painter<W> {
         if self.row > 0 {
             let _ = write!(text, "\x1b[{}A", self.row);
         }
-        text.push_str("\x1b[J");
+        text.push_str(ERASE);
         for line in finished {
             text.push_str(&ansi(line));
             text.push_str("\r\n");
@@ -75,6 +81,7 @@ impl<W: Write> Painter<W> {
             self.shown.push(display_width(&plain(line)));
         }
         self.row = live.lines.len().saturating_sub(1);
+        self.column = self.shown.last().copied().unwrap_or(0);
         if let Some((row, column)) = live.cursor {
             let up = self.row.saturating_sub(row);
             if up > 0 {
@@ -86,6 +93,7 @@ impl<W: Write> Painter<W> {
             }
             text.push_str("\x1b[?25h");
             self.row = row.min(self.row);
+            self.column = column;
         }
         text.push_str(SYNC_END);
         self.out.write_all(text.as_bytes())?;
@@ -102,6 +110,7 @@ impl<W: Write> Painter<W> {
     pub fn clear(&mut self) -> io::Result<()> {
         self.shown.clear();
         self.row = 0;
+        self.column = 0;
         self.raw("\x1b[H\x1b[2J")
     }
 
@@ -222,6 +231,29 @@ mod tests {
             screen(&mut painter, 5, 20),
             ["first", "second", ">", "", ""]
         );
+    }
+
+    #[test]
+    fn the_top_of_the_screen_is_never_emptied_as_a_whole() {
+        let mut painter = Painter::new(Vec::new(), 20);
+        for _ in 0..2 {
+            painter
+                .frame(&[], &live(&["> one", "status"], Some((0, 5))))
+                .unwrap();
+        }
+        let written = String::from_utf8(painter.out).unwrap();
+        assert!(!written.contains("\r\x1b[J"), "{written:?}");
+    }
+
+    #[test]
+    fn a_cursor_far_to_the_right_is_rows_below_after_a_resize() {
+        let mut painter = Painter::new(Vec::new(), 20);
+        let wide = "w".repeat(19);
+        painter
+            .frame(&[], &live(&["status", &wide], Some((1, 19))))
+            .unwrap();
+        painter.set_width(10);
+        assert_eq!(painter.row, 2);
     }
 
     #[test]

@@ -65,7 +65,8 @@ pub(super) fn report(task: &Task, results: &[Value]) -> String {
         Task::Read { path } => {
             let lines = last.get("total_lines").and_then(Value::as_u64).unwrap_or(0);
             format!(
-                "`{path}` has {lines} lines:\n\n{}\nBy hand: `cat -n {path}`\n",
+                "`{path}` has {lines} line{}:\n\n{}\nBy hand: `cat -n {path}`\n",
+                if lines == 1 { "" } else { "s" },
                 fenced("", &excerpt(field(&last, "content"), 40))
             )
         }
@@ -83,6 +84,7 @@ pub(super) fn report(task: &Task, results: &[Value]) -> String {
             let total = last.get("total_count").and_then(Value::as_u64).unwrap_or(hits.len() as u64);
             let found = match total {
                 0 => format!("`{text}` stands nowhere in `{path}`.\n"),
+                1 => format!("`{text}` stands in one place:\n\n{}", fenced("", &lines.join("\n"))),
                 _ => format!("`{text}` stands in {total} places:\n\n{}", fenced("", &lines.join("\n"))),
             };
             format!("{found}\nBy hand: `rg {} {path}`\n", quoted(text))

@@ -3,11 +3,15 @@
 use futures_util::StreamExt;
 use hermes_llm::{ErrorClass, ModelError, Request, RequestLimits};
 use hermes_types::{Cost, CostStatus, TurnEvent, Usage};
+use tokio::sync::mpsc;
 
 use super::response::{Assembler, Response, Shown};
 use super::{Broken, Running};
 use crate::agent::Agent;
 use crate::spend::{Amount, SpendError};
+
+/// Failed attempts that may wait to be told.
+const RETRIES: usize = 16;
 
 pub(super) enum Failure {
     /// With the text that was shown until then.
@@ -75,7 +79,9 @@ impl Agent {
                 iteration: turn.iterations,
             })
             .await;
-        let answer = self.stream(&request).await;
+        let (retries, failed) = mpsc::channel(RETRIES);
+        request.retries = Some(retries);
+        let answer = self.stream(&request, failed).await;
         drop(request);
         let (usage, cost) = match &answer {
             Ok(response) => self.bill(response, prompt),
@@ -130,13 +136,22 @@ impl Agent {
         (of(prompt, 0), of(0, 1))
     }
 
-    async fn stream(&self, request: &Request) -> Result<Response, Failure> {
+    /// `failed` tells of attempts while others follow.
+    async fn stream(
+        &self,
+        request: &Request,
+        mut failed: mpsc::Receiver<String>,
+    ) -> Result<Response, Failure> {
         let cancel = self.control.cancel_token();
         let mut assembler = Assembler::default();
-        let opened = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Err(Failure::Interrupted(String::new())),
-            opened = self.setup.model.stream(request) => opened,
+        let mut opening = self.setup.model.stream(request);
+        let opened = loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(Failure::Interrupted(String::new())),
+                Some(attempt) = failed.recv() => self.events.notice(attempt).await,
+                opened = &mut opening => break opened,
+            }
         };
         let mut deltas = opened.map_err(Failure::Model)?;
         loop {

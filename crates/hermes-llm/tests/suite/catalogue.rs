@@ -107,6 +107,7 @@ fn question() -> Request {
                 "at": {"type": "string", "pattern": "^a", "enum": ["a/b", "ab"]}}}),
         }]),
         session: Some(Arc::from("s-1")),
+        retries: None,
         limits: RequestLimits {
             temperature: Some(0.5),
             ..RequestLimits::default()

@@ -55,6 +55,7 @@ fn request() -> Request {
                 "required": ["path"]}),
         }]),
         session: Some(Arc::from("session-1")),
+        retries: None,
         ..Request::new(
             "You are helpful.\n",
             messages.into_iter().map(Arc::new).collect(),

@@ -65,7 +65,7 @@ impl SudoPasswords {
         if let Some(password) = self.remembered(session) {
             return Some(password);
         }
-        if sandbox.backend() == Backend::Local && needs_no_password(sandbox).await {
+        if sandbox.backend() == Backend::Local && asking_is_useless(sandbox).await {
             return None;
         }
         if !context.asker.is_attended() {
@@ -110,13 +110,24 @@ fn unchanged(command: String) -> Prepared {
     }
 }
 
-async fn needs_no_password(sandbox: &Sandbox) -> bool {
+/// What a shell says about a program that is not there.
+const NOT_FOUND: i32 = 127;
+
+/// Looks where a login shell looks, because commands run in one.
+const PROBE: &str = "if bash -lc 'command -v sudo' >/dev/null 2>&1; then exec bash -lc 'sudo -n true'; fi\n\
+    command -v sudo >/dev/null 2>&1 || exit 127\n\
+    exec sudo -n true";
+
+/// Whether no password is needed, or there is no sudo that could take one.
+async fn asking_is_useless(sandbox: &Sandbox) -> bool {
     let probe = run_script(
         &**sandbox.target(),
-        "sudo -n true",
+        PROBE,
         Stdin::Null,
         1024,
         PROBE_PATIENCE,
     );
-    probe.await.is_ok_and(|outcome| outcome.code == 0)
+    probe
+        .await
+        .is_ok_and(|outcome| matches!(outcome.code, 0 | NOT_FOUND))
 }

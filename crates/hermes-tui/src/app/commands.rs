@@ -33,7 +33,8 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         true => slash::without_consent(arguments),
         false => (arguments.to_owned(), false),
     };
-    if command.confirmed && app.preferences.confirm && !consented {
+    let asks = command.confirmed && app.preferences.confirm && !consented;
+    if asks && throws_away(app, command.name, &arguments) {
         app.dialogs
             .push(Dialog::before(command.name, arguments, now));
         return Vec::new();
@@ -83,6 +84,13 @@ pub(super) fn run(app: &mut App, name: &str, arguments: &str, now: Instant) -> V
         "image" => attach(app, arguments),
         other => app.say(&format!("`/{other}` is not built into this screen.")),
     }
+}
+
+/// Whether there is anything to ask about: what is wrong or leads to nothing is said
+/// at once.
+fn throws_away(app: &App, name: &str, arguments: &str) -> bool {
+    let is_count = arguments.is_empty() || arguments.parse::<usize>().is_ok_and(|n| n > 0);
+    name != "undo" || (app.said && is_count)
 }
 
 /// Hands guidance to the running turn. What was said stays on the screen; when it

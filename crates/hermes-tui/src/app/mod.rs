@@ -207,6 +207,8 @@ pub struct App {
     images: Vec<Part>,
     /// The last answers, newest last.
     answers: VecDeque<String>,
+    /// Whether anything was said that could be taken back.
+    said: bool,
     last_interrupt: Option<Instant>,
     hint: Option<String>,
 }
@@ -237,6 +239,7 @@ impl App {
             pastes,
             images: Vec::new(),
             answers: VecDeque::new(),
+            said: false,
             last_interrupt: None,
             hint: None,
         }
@@ -296,6 +299,11 @@ impl App {
         let effects = turn::apply(self, event, now);
         self.dialog_comes_up(now);
         effects
+    }
+
+    /// What still ran when the chat is left: lines for the scrollback.
+    pub fn left_behind(&mut self, now: Instant) -> Vec<Line<'static>> {
+        turn::left_behind(self, now)
     }
 
     /// What the program said about a command it carried out, as markdown.
@@ -404,6 +412,11 @@ impl App {
         self.answers.clear();
         self.status.context_used = 0;
         self.status.new_session();
+    }
+
+    /// Whether the conversation has anything in it.
+    pub fn anything_said(&mut self, said: bool) {
+        self.said = said;
     }
 
     fn remember_answer(&mut self, answer: &str) {

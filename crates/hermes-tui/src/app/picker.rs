@@ -48,11 +48,15 @@ impl Picker {
         }
     }
 
-    /// What can be chosen: value and description.
-    pub fn choices(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.items
-            .iter()
-            .map(|item| (item.value.as_str(), item.label.as_str()))
+    /// What can be chosen: value, label and description.
+    pub fn choices(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.items.iter().map(|item| {
+            (
+                item.value.as_str(),
+                item.label.as_str(),
+                item.detail.as_str(),
+            )
+        })
     }
 
     /// The command that what is chosen goes to.

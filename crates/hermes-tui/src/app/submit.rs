@@ -42,6 +42,7 @@ pub(super) fn send(app: &mut App, shown: String, now: Instant) -> Vec<Effect> {
     effects.extend(complaint.into_iter().flat_map(|text| app.remark(&text)));
     effects.push(Effect::Send(content));
     app.turn = Some(TurnView::new(app, now));
+    app.said = true;
     effects
 }
 

@@ -46,12 +46,21 @@ pub struct Beginning {
     pub pictures: Vec<Part>,
 }
 
-/// Runs the chat until the user leaves; returns the session it ended in.
+/// How a chat ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The session that it ended in.
+    pub session: Option<SessionId>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}
+
+/// Runs the chat until the user leaves.
 pub async fn run(
     mut app: App,
     host: &mut dyn Host,
     beginning: Beginning,
-) -> Result<Option<SessionId>, ChatError> {
+) -> Result<Ended, ChatError> {
     let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
     app.resize(width.into(), height.into());
     let terminal = RawTerminal::enter()?;
@@ -68,7 +77,10 @@ pub async fn run(
         Ok(Some(opened)) => opened,
         Ok(None) => {
             painter.finish()?;
-            return Ok(None);
+            return Ok(Ended {
+                session: None,
+                signal: signals.received(),
+            });
         }
         Err(error) => {
             painter.finish()?;
@@ -100,6 +112,7 @@ pub async fn run(
         terminal,
         chat,
         broken,
+        signals,
         ..
     } = screen;
     chat.conversation.interrupt(Interrupt::Shutdown);
@@ -108,7 +121,13 @@ pub async fn run(
     drop(terminal);
     let last = chat.conversation.session();
     match chat.conversation.close(Some("cli_close")).await {
-        Some(session) if !broken => shown.map(|()| Some(session)).map_err(ChatError::from),
+        Some(session) if !broken => {
+            shown?;
+            Ok(Ended {
+                session: Some(session),
+                signal: signals.received(),
+            })
+        }
         _ => Err(ChatError::ConversationBroke { session: last }),
     }
 }
@@ -250,6 +269,9 @@ impl Screen<'_> {
         self.carry_out(deferred).await?;
         self.paint()?;
         self.main_loop().await?;
+        // What ran until now does not vanish with the live area.
+        let left = self.app.left_behind(Instant::now());
+        self.pending.extend(left);
         let cleaned = self.paint().and_then(|()| self.painter.finish());
         match self.signals.hung_up() {
             true => Ok(()),

@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub struct Signals {
     terminate: Signal,
     hang_up: Signal,
-    hung_up: bool,
+    received: Option<SignalKind>,
 }
 
 impl Signals {
@@ -16,20 +16,25 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
-            hung_up: false,
+            received: None,
         })
     }
 
     /// Resolves when the chat is to end.
     pub async fn arrived(&mut self) {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => self.hung_up = true,
+            _ = self.terminate.recv() => self.received = Some(SignalKind::terminate()),
+            _ = self.hang_up.recv() => self.received = Some(SignalKind::hangup()),
         }
     }
 
     /// Whether the terminal was closed: nothing can be shown on it any more.
     pub fn hung_up(&self) -> bool {
-        self.hung_up
+        self.received == Some(SignalKind::hangup())
+    }
+
+    /// The number of the signal that arrived.
+    pub fn received(&self) -> Option<i32> {
+        self.received.map(|kind| kind.as_raw_value())
     }
 }

@@ -92,7 +92,12 @@ fn what_is_typed_for_the_input_answers_no_question() {
     let screen = chat.keys(&["4"]).wait_for("so it stays");
     assert!(screen.contains("❯ fix 3 files"), "{screen}");
     assert!(victim.exists());
-    assert!(!stage.scratch.read("config.yaml").contains("command_allowlist"));
+    assert!(
+        !stage
+            .scratch
+            .read("config.yaml")
+            .contains("command_allowlist")
+    );
 }
 
 #[test]
@@ -129,8 +134,12 @@ fn the_password_for_sudo_is_typed_unseen_and_reaches_sudo_only() {
 fn what_throws_something_away_is_asked_about_and_no_stays() {
     let stage = Stage::new();
     let chat = stage.chat(&[]);
+    // Nothing is asked about nothing.
+    chat.enter("/undo")
+        .wait_for("There are not that many messages.");
     stage.push(Reply::text("the first answer"));
     chat.enter("a question").wait_for("the first answer");
+    chat.enter("/undo abc").wait_for("is no number of messages");
     chat.enter("/new").wait_for("Really?");
     chat.keys(&["3"]).wait_for("nothing was done");
     chat.enter("/undo").wait_for("Really?");
@@ -141,6 +150,7 @@ fn what_throws_something_away_is_asked_about_and_no_stays() {
     chat.enter("/clear").wait_for("Really?");
     let screen = chat.keys(&["2"]).wait_for("A new session.");
     assert!(!screen.contains("the first answer"), "{screen}");
+    assert!(screen.contains("/help shows what can be typed"), "{screen}");
     chat.enter("/new").wait_until("a second session", |screen| {
         screen.matches("A new session.").count() == 2
     });
@@ -199,4 +209,22 @@ fn what_enter_does_meanwhile_is_explained_once() {
             .read("config.yaml")
             .contains("busy_input_prompt: true")
     );
+}
+
+#[test]
+fn failed_attempts_are_told_as_they_happen_and_what_is_left_leaves_a_line() {
+    let stage = Stage::new();
+    let gate = Gate::new();
+    stage.push(Reply::error(500, "out of order"));
+    stage.push(Reply::tool_call("terminal", json!({"command": "sleep 60"})).held_by(&gate));
+    let chat = stage.chat(&[]);
+    chat.enter("go").wait_for("attempt 1 of");
+    gate.wait_reached();
+    gate.release();
+    chat.wait_for("sleep 60");
+    chat.enter("/quit");
+    assert_eq!(chat.exit_code(), 0);
+    let left = chat.scrollback();
+    assert!(left.contains("✗ stopped"), "{left}");
+    assert!(left.contains("❯ /quit"), "{left}");
 }

@@ -41,8 +41,8 @@ fn the_screen_is_usable_after_any_end() {
         is_sane(&chat);
     };
     end(Signal::SIGKILL, 137);
-    end(Signal::SIGTERM, 0);
-    end(Signal::SIGHUP, 0);
+    end(Signal::SIGTERM, 143);
+    end(Signal::SIGHUP, 129);
     let chat = stage.chat(&[]);
     chat.keys(&["C-d"]);
     assert_eq!(chat.exit_code(), 0);

@@ -6,8 +6,35 @@ use hermes_types::{StopReason, TurnOutcome};
 use ratatui::text::{Line, Span};
 
 use super::answer::unrendered;
+use super::lines::tool_line;
 use crate::app::{App, Effect, Queued};
 use crate::markdown::wrap;
+
+/// What a turn that is left in the middle leaves on the screen.
+pub(in crate::app) fn left_behind(app: &mut App, now: Instant) -> Vec<Line<'static>> {
+    let theme = app.preferences.theme;
+    let Some(mut turn) = app.turn.take() else {
+        return Vec::new();
+    };
+    let mut lines = turn.close_text();
+    for tool in &turn.tools {
+        let elapsed = now.duration_since(tool.started).as_millis();
+        lines.push(tool_line(
+            &tool.name,
+            &tool.preview,
+            true,
+            u64::try_from(elapsed).unwrap_or(u64::MAX),
+            "stopped",
+            app.width,
+            theme,
+        ));
+    }
+    if turn.tools.is_empty() {
+        lines.push(Line::styled("  ✗ stopped", theme.dim));
+    }
+    lines.push(Line::default());
+    lines
+}
 
 pub(super) fn finished(app: &mut App, outcome: TurnOutcome, now: Instant) -> Vec<Effect> {
     let theme = app.preferences.theme;

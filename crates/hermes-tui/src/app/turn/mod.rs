@@ -17,6 +17,7 @@ use crate::markdown::{Page, wrap};
 use crate::theme::Theme;
 use answer::Answer;
 use end::finished;
+pub(super) use end::left_behind;
 use lines::{diff_lines, tool_line};
 
 pub(super) struct TurnView {

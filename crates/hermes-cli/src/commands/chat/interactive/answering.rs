@@ -144,6 +144,7 @@ impl Host for ChatHost {
                 None => None,
             };
             app.status_mut().budget = budget;
+            app.anything_said(self.anything_said().await);
             self.refresh_facts(app);
             self.store_pending_title();
         }

@@ -266,7 +266,7 @@ impl ChatHost {
     }
 
     /// What there is to work with, in a line under the greeting.
-    fn facts(&self) -> Vec<Line<'static>> {
+    pub(super) fn facts(&self) -> Vec<Line<'static>> {
         let Some(wired) = &self.wired else {
             return Vec::new();
         };
@@ -306,6 +306,16 @@ impl ChatHost {
             .run(move |database| database.session(&asked))
             .await?;
         Ok(row.map(|_| id))
+    }
+
+    /// Whether the session has messages that were not taken back.
+    pub(super) async fn anything_said(&self) -> bool {
+        let Some(id) = self.session() else {
+            return false;
+        };
+        let row = self.state.run(move |database| database.session(&id)).await;
+        // Who cannot look asks once too often.
+        row.is_ok_and(|row| row.is_some_and(|row| row.message_count > 0))
     }
 
     /// How many messages were sent so far.

@@ -33,7 +33,7 @@ use hermes_home::env;
 use hermes_llm::resolve::Selection;
 use hermes_store::remove_session_files;
 use hermes_tools::StateHandle;
-use hermes_tui::{App, Beginning, ChatError, History, Status};
+use hermes_tui::{App, Beginning, ChatError, Ended, History, Status};
 use hermes_types::SessionId;
 use ratatui::text::Line;
 
@@ -126,7 +126,7 @@ async fn converse(
             pictures,
         };
         match hermes_tui::run(app, &mut host, beginning).await {
-            Ok(session) => session,
+            Ok(ended) => ended,
             Err(error) => {
                 host.close().await;
                 host.leave_worktree(out).await;
@@ -141,6 +141,10 @@ async fn converse(
         host.leave_worktree(out).await;
         return Ok(Exit::SUCCESS);
     }
+    let Ended {
+        session: ended,
+        signal,
+    } = ended;
     let left = host.place().and_then(Place::left_running);
     host.close().await;
     let told = farewell(ended.as_ref(), started, &state, context, out).await;
@@ -149,7 +153,11 @@ async fn converse(
     }
     // Also when nobody could be told, because the terminal is gone.
     host.leave_worktree(out).await;
-    told.map(|()| Exit::SUCCESS)
+    match signal {
+        // As a shell names it; whoever sent it may have taken the terminal along.
+        Some(number) => Ok(Exit(u8::try_from(128 + number).unwrap_or(u8::MAX))),
+        None => told.map(|()| Exit::SUCCESS),
+    }
 }
 
 /// A chat that ended by itself says so, and how to go on.

@@ -17,7 +17,15 @@ pub(super) async fn begin(
     clear: bool,
 ) -> Result<Outcome, CommandError> {
     host.forget_approvals();
-    let chat = host.chat(None).await?;
+    let mut chat = host.chat(None).await?;
+    if clear {
+        let compact = host.context.config()?.bool("display.compact")?;
+        let mut banner = super::greeting(host, compact);
+        if !compact {
+            banner.extend(host.facts());
+        }
+        chat.greeting.splice(0..0, banner);
+    }
     host.pending_title = (!title.is_empty()).then(|| title.to_owned());
     Ok(Outcome::Switch(Switch {
         chat,
@@ -108,9 +116,10 @@ pub(super) async fn pick(host: &ChatHost) -> Result<Outcome, CommandError> {
         .map(|row| PickItem {
             label: row.title.unwrap_or(row.preview),
             detail: format!(
-                "{} · {} messages · {}",
+                "{} · {} message{} · {}",
                 ago(row.last_active, &host.context.clock),
                 row.message_count,
+                if row.message_count == 1 { "" } else { "s" },
                 row.id
             ),
             value: row.id.to_string(),
@@ -182,7 +191,8 @@ pub(super) async fn history(host: &ChatHost) -> Result<Outcome, CommandError> {
         return Ok(Outcome::Say("Nothing was said yet.".to_owned()));
     }
     if tools > 0 {
-        text.push_str(&format!("({tools} tool results)\n"));
+        let s = if tools == 1 { "" } else { "s" };
+        text.push_str(&format!("({tools} tool result{s})\n"));
     }
     Ok(Outcome::Output(text))
 }

@@ -19,8 +19,10 @@ pub(super) async fn run(host: &mut ChatHost, arguments: &str) -> Result<Outcome,
             let label = Some(label.as_str()).filter(|label| !label.is_empty());
             let made = take(label, &host.context)?;
             Ok(Outcome::Say(format!(
-                "Copied {} files as `{}`.",
-                made.file_count, made.id
+                "Copied {} file{} as `{}`.",
+                made.file_count,
+                if made.file_count == 1 { "" } else { "s" },
+                made.id
             )))
         }
         ("restore", [id]) => restore(host, id).await,

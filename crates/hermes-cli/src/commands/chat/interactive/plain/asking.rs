@@ -104,7 +104,7 @@ fn understood(kind: &AskKind, text: &str) -> Answer {
                 _ => ApprovalChoice::Deny,
             },
         },
-        _ if text.is_empty() => Answer::None,
+        _ if text.is_empty() => Answer::Cancelled,
         AskKind::Clarify { choices, .. } => {
             let picked = text
                 .parse::<usize>()

@@ -3,18 +3,18 @@
 //! the next message.
 
 mod asking;
+mod choosing;
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 
 use hermes_agent::slash::{self, By, LookupError, SlashCommand};
-use hermes_tui::{Call, Chat, Host, Incoming, Outcome, Preferences, Signals, Switch, Then};
-use hermes_types::{
-    Asked, Content, Interrupt, Part, SessionId, StopReason, TurnEvent, TurnOutcome,
-};
+use hermes_tui::{Call, Chat, Ended, Host, Incoming, Outcome, Preferences, Signals, Switch, Then};
+use hermes_types::{Asked, Content, Interrupt, Part, StopReason, TurnEvent, TurnOutcome};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use self::choosing::{Chosen, Offer};
 use super::host::ChatHost;
 use crate::{CommandError, Out};
 
@@ -26,7 +26,7 @@ pub(super) async fn run(
     preferences: &Preferences,
     pictures: Vec<Part>,
     out: &mut Out,
-) -> Result<Option<SessionId>, CommandError> {
+) -> Result<Ended, CommandError> {
     let mut chat = match host.open().await {
         Ok(chat) => chat,
         Err(text) => return Err(host.failure().unwrap_or_else(|| CommandError::user(text))),
@@ -56,10 +56,13 @@ pub(super) async fn run(
         if line.is_empty() {
             continue;
         }
-        let next = match (table.chosen(&line), slash::split(&line)) {
-            (Some((name, value)), _) => table.carry_out(host, &mut chat, name, value).await?,
-            (None, None) => Next::Send(line),
-            (None, Some((name, arguments))) => {
+        let next = match (table.chosen(&line)?, slash::split(&line)) {
+            (Chosen::Value(name, value), _) => {
+                table.carry_out(host, &mut chat, name, value).await?
+            }
+            (Chosen::Listed, _) => Next::Read,
+            (Chosen::Nothing, None) => Next::Send(line),
+            (Chosen::Nothing, Some((name, arguments))) => {
                 table.command(host, &mut chat, name, arguments).await?
             }
         };
@@ -73,7 +76,11 @@ pub(super) async fn run(
         }
     }
     drop(chat.events);
-    Ok(chat.conversation.close(Some("cli_close")).await)
+    let signal = table.ends.received();
+    Ok(Ended {
+        session: chat.conversation.close(Some("cli_close")).await,
+        signal,
+    })
 }
 
 enum Next {
@@ -89,8 +96,8 @@ struct Table<'o> {
     leaving: bool,
     /// What happened while a question was open.
     held: VecDeque<TurnEvent>,
-    /// The command and the values of a list that a number chooses from, once.
-    offered: Option<(&'static str, Vec<String>)>,
+    /// The list that the next line may choose from.
+    offered: Option<Offer>,
     streaming: bool,
     /// Whether to ask before something is thrown away.
     confirm: bool,
@@ -223,13 +230,6 @@ impl Table<'_> {
         Ok(matches!(line.trim(), "y" | "yes"))
     }
 
-    /// The command and value that a number stands for, right after a list was shown.
-    fn chosen(&mut self, line: &str) -> Option<(&'static str, String)> {
-        let (name, values) = self.offered.take()?;
-        let number: usize = line.parse().ok()?;
-        Some((name, values.get(number.checked_sub(1)?)?.clone()))
-    }
-
     /// The terminal is gone, or somebody wants the end.
     fn leave(&mut self, chat: &Chat) {
         self.leaving = true;
@@ -245,13 +245,7 @@ impl Table<'_> {
                 self.say(text.trim_end())?;
             }
             Outcome::Pick(picker) => {
-                let mut values = Vec::new();
-                for (value, label) in picker.choices() {
-                    values.push(value.to_owned());
-                    writeln!(self.out, "  {:>3}  {label}", values.len())?;
-                }
-                self.offered = Some((picker.command(), values));
-                self.say("Type a number, or anything else.")?;
+                self.offer(picker, "")?;
             }
             Outcome::Switch(switch) => {
                 let Switch {
