@@ -33,8 +33,8 @@ pub mod ssh;
 pub mod target;
 
 pub use files::{
-    Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_READ, NewFileMode,
-    ShellFiles, Stat,
+    Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_PAGED, MAX_READ,
+    NewFileMode, ShellFiles, Stat,
 };
 pub use path::{HostPath, Mount, MountMap, SandboxPath};
 pub use run::{ScriptError, ScriptOutcome, run_script};

@@ -14,6 +14,12 @@ pub use shell::ShellFiles;
 /// More than this is not read into memory in one piece.
 pub const MAX_READ: u64 = 64 << 20;
 
+/// Of a file up to this size a page of lines can be had.
+pub const MAX_PAGED: u64 = 512 << 20;
+
+/// Enough to tell text from other things.
+pub(crate) const BEGINNING: usize = 1024;
+
 pub trait Files: Send + Sync {
     /// Follows links. `None` when there is nothing.
     fn stat<'a>(&'a self, path: &'a SandboxPath) -> BoxFuture<'a, Result<Option<Stat>, FileError>>;
@@ -54,27 +60,13 @@ pub trait Files: Send + Sync {
         Box::pin(async move { Ok((self.resolve(path).await?, self.stat(path).await?)) })
     }
 
-    /// [`Self::look`] and, of a regular file of at most [`MAX_READ`] bytes that can be
+    /// [`Self::look`] and, of a regular file of at most [`MAX_PAGED`] bytes that can be
     /// read, what a page of these lines needs: in one go for the same reason.
     fn look_into<'a>(
         &'a self,
         path: &'a SandboxPath,
-        _page: LineRange,
-    ) -> BoxFuture<'a, Result<Glance, FileError>> {
-        Box::pin(async move {
-            let (real, stat) = self.look(path).await?;
-            let fits = |stat: &Stat| stat.kind == FileKind::File && stat.size <= MAX_READ;
-            let contents = match stat.as_ref().is_some_and(fits) {
-                true => self.read(path, 0, MAX_READ).await.ok(),
-                false => None,
-            };
-            Ok(Glance {
-                real,
-                stat,
-                contents: contents.map(Contents::Whole),
-            })
-        })
-    }
+        page: LineRange,
+    ) -> BoxFuture<'a, Result<Glance, FileError>>;
 
     fn create_directories<'a>(
         &'a self,

@@ -11,7 +11,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::{
-    Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_READ, NewFileMode, Stat,
+    BEGINNING, Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_PAGED, MAX_READ,
+    NewFileMode, Stat,
 };
 use crate::path::SandboxPath;
 use crate::run::run_script;
@@ -65,8 +66,9 @@ e=${e%?x}
 /// Up to here a file travels whole: looking for the lines inside takes longer.
 const WHOLE: u64 = 128 << 10;
 
-/// Enough to tell text from other things.
-const BEGINNING: usize = 1024;
+/// Files of the kernel have no size, and some of them no end: they are read for a
+/// moment.
+const FOR_A_MOMENT: &str = "$(command -v timeout >/dev/null && echo timeout 5)";
 
 /// Prints `+` and the bytes, or `=`, the number of lines and of NULs, the beginning and
 /// the page. A large file is opened once, so that all of it is said of the same file.
@@ -76,15 +78,16 @@ fn contents_script(page: LineRange) -> String {
     // The size is the second word of the facts.
     format!(
         r#"set -- $s
-[ -f "$asked" ] && [ -r "$asked" ] && [ "$2" -le {MAX_READ} ] && {{
-  if [ "$2" -le {WHOLE} ]; then printf +; head -c {MAX_READ} <"$asked"
+[ -f "$asked" ] && [ -r "$asked" ] && [ "$2" -le {MAX_PAGED} ] && {{
+  if [ "$2" -eq 0 ]; then printf +; {FOR_A_MOMENT} head -c {MAX_READ} <"$asked"
+  elif [ "$2" -le {WHOLE} ]; then printf +; head -c {MAX_READ} <"$asked"
   elif exec 5<"$asked"; then
     f=/proc/self/fd/5; [ -r $f ] || f=$asked
     n=$(tr -cd '\n' <"$f" | wc -c)
     [ -z "$(tail -c 1 <"$f")" ] || n=$((n + 1))
     printf '=%s %s\n' $n $(tr -cd '\000' <"$f" | wc -c)
     dd bs={BEGINNING} count=1 conv=sync <"$f"
-    sed -n '{from},{to}p;{to}q' <"$f"
+    sed -n '{from},{to}p;{to}q' <"$f" | head -c {MAX_READ}
   fi
 }} 2>/dev/null
 "#
@@ -151,6 +154,12 @@ impl ShellFiles {
             b"full" => io::ErrorKind::StorageFull,
             b"readonly" => io::ErrorKind::ReadOnlyFilesystem,
             b"loop" => io::ErrorKind::InvalidInput,
+            b"special" => {
+                return Err(FileError::Io {
+                    path: path.clone(),
+                    source: io::Error::other("not a regular file"),
+                });
+            }
             _ => {
                 let said = String::from_utf8_lossy(&outcome.output);
                 let said: String = said.trim().chars().take(300).collect();
@@ -222,13 +231,15 @@ impl Files for ShellFiles {
         let limit = limit.min(MAX_READ);
         // A file that is read from its beginning needs no `tail`.
         let reading = if offset == 0 {
-            format!("head -c {limit} <\"$p\"")
+            format!(
+                "if [ -s \"$p\" ]; then head -c {limit} <\"$p\"; else {FOR_A_MOMENT} head -c {limit} <\"$p\"; fi"
+            )
         } else {
             format!("tail -c +{} <\"$p\" | head -c {limit}", offset + 1)
         };
         Box::pin(async move {
             let script = format!(
-                "[ -d \"$p\" ] && why\n[ -r \"$p\" ] || why\necho ok\n{reading} 2>/dev/null\n"
+                "[ -d \"$p\" ] && why\n[ -r \"$p\" ] || why\n[ -f \"$p\" ] || {{ echo special; exit 0; }}\necho ok\n{{ {reading}; }} 2>/dev/null\n"
             );
             let max = usize::try_from(limit).unwrap_or(usize::MAX);
             self.ask(path, &script, Stdin::Null, max).await

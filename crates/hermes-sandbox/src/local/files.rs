@@ -7,7 +7,10 @@ use std::path::{Component, Path, PathBuf};
 
 use futures_util::future::BoxFuture;
 
-use crate::files::{Entry, FileError, FileKind, Files, MAX_READ, NewFileMode, Stat};
+use crate::files::{
+    BEGINNING, Contents, Entry, FileError, FileKind, Files, Glance, LineRange, MAX_PAGED, MAX_READ,
+    NewFileMode, Stat,
+};
 use crate::path::SandboxPath;
 
 /// The kernel's own limit for chains of links.
@@ -54,14 +57,7 @@ impl Files for LocalFiles {
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<u8>, FileError>> {
         blocking(path, move |path| {
-            // A pipe that took the file's place must not keep us waiting.
-            let mut file = fs::OpenOptions::new()
-                .read(true)
-                .custom_flags(nix::libc::O_NONBLOCK)
-                .open(path)?;
-            if file.metadata()?.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
-            }
+            let mut file = open(path)?;
             if offset > 0 {
                 file.seek(SeekFrom::Start(offset))?;
             }
@@ -108,6 +104,33 @@ impl Files for LocalFiles {
         })
     }
 
+    fn look_into<'a>(
+        &'a self,
+        path: &'a SandboxPath,
+        page: LineRange,
+    ) -> BoxFuture<'a, Result<Glance, FileError>> {
+        Box::pin(async move {
+            let (real, stat) = self.look(path).await?;
+            let size = stat.as_ref().filter(|stat| stat.kind == FileKind::File);
+            let contents = match size.map(|stat| stat.size) {
+                Some(..=MAX_READ) => {
+                    let whole = self.read(path, 0, MAX_READ).await;
+                    whole.ok().map(Contents::Whole)
+                }
+                Some(..=MAX_PAGED) => {
+                    let paged = blocking(path, move |path| page_of(open(path)?, page));
+                    paged.await.ok()
+                }
+                _ => None,
+            };
+            Ok(Glance {
+                real,
+                stat,
+                contents,
+            })
+        })
+    }
+
     fn create_directories<'a>(
         &'a self,
         path: &'a SandboxPath,
@@ -132,6 +155,50 @@ impl Files for LocalFiles {
             done => done,
         })
     }
+}
+
+fn open(path: &Path) -> io::Result<fs::File> {
+    // A pipe that took the file's place must not keep us waiting.
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::libc::O_NONBLOCK)
+        .open(path)?;
+    match file.metadata()?.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(file),
+    }
+}
+
+/// One walk through a file that is too large to be kept.
+fn page_of(mut file: impl Read, page: LineRange) -> io::Result<Contents> {
+    let wanted = page.first..page.first.saturating_add(page.count);
+    let (mut lines, mut beginning) = (Vec::new(), Vec::new());
+    let (mut ended, mut has_nul, mut last) = (0, false, b'\n');
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let size = file.read(&mut buffer)?;
+        let Some(end) = buffer[..size].last() else {
+            break;
+        };
+        last = *end;
+        let chunk = &buffer[..size];
+        let missing = BEGINNING.saturating_sub(beginning.len());
+        beginning.extend_from_slice(&chunk[..size.min(missing)]);
+        has_nul |= chunk.contains(&0);
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            let room = (MAX_READ as usize).saturating_sub(lines.len());
+            if wanted.contains(&(ended + 1)) {
+                lines.extend_from_slice(&piece[..piece.len().min(room)]);
+            }
+            ended += usize::from(piece.ends_with(b"\n"));
+        }
+    }
+    Ok(Contents::Page {
+        lines,
+        total_lines: ended + usize::from(last != b'\n'),
+        has_nul,
+        beginning,
+    })
 }
 
 /// As `mv` does it, for a file or a link.
@@ -305,6 +372,29 @@ mod tests {
                 .write(&inside(&circle), vec![], NewFileMode::Ordinary)
                 .await
                 .is_err()
+        );
+    }
+
+    #[test]
+    fn a_page_is_found_in_one_walk() {
+        let text: String = (1..=300_000).map(|n| format!("line {n}\n")).collect();
+        let page = |first, count| page_of(text.as_bytes(), LineRange { first, count }).unwrap();
+        let Contents::Page {
+            lines,
+            total_lines,
+            has_nul,
+            beginning,
+        } = page(150_000, 2)
+        else {
+            panic!("a page");
+        };
+        assert_eq!(lines, b"line 150000\nline 150001\n");
+        assert_eq!((total_lines, has_nul), (300_000, false));
+        assert_eq!(beginning, &text.as_bytes()[..BEGINNING]);
+        let end = page_of(&b"a\nb"[..], LineRange { first: 2, count: 9 }).unwrap();
+        assert!(
+            matches!(end, Contents::Page { ref lines, total_lines: 2, .. } if lines == b"b"),
+            "{end:?}"
         );
     }
 

@@ -64,9 +64,17 @@ impl Writer<'_> {
                     }
                     self.lazy();
                 }
+                '.' if !matches!(self.rest.peek(), Some('*' | '+')) => self.anything(),
+                '^' => self.beginning(),
                 other => self.out.text.push(other),
             }
         }
+    }
+
+    /// The first line of a file may begin with a byte-order mark.
+    fn beginning(&mut self) {
+        self.out.text.push_str("^(\u{feff})?");
+        self.out.exact = false;
     }
 
     fn lazy(&mut self) {
@@ -91,7 +99,7 @@ impl Writer<'_> {
             'W' => self.out.text.push_str("[^[:alnum:]_]"),
             's' => self.out.text.push_str("[[:space:]]"),
             'S' => self.out.text.push_str("[^[:space:]]"),
-            'A' => self.out.text.push('^'),
+            'A' => self.beginning(),
             'z' => self.out.text.push('$'),
             'b' | 'B' if self.rest.peek() == Some(&'{') => {
                 self.braces();
@@ -342,6 +350,8 @@ mod tests {
             r"(?x) a b",
             r"\x41",
             "[^\\W]",
+            "^a",
+            "caf.b",
         ] {
             assert!(!ere(pattern).exact, "{pattern}");
         }

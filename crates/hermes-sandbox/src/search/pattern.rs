@@ -21,9 +21,15 @@ pub struct LinePattern(pub(super) RegexMatcher);
 impl LinePattern {
     pub fn new(text: &str) -> Result<Self, SearchError> {
         // One line at a time: a line break can match nowhere, which is said.
-        let matcher = RegexMatcherBuilder::new()
-            .line_terminator(Some(b'\n'))
-            .build(text)
+        let build = |text: &str| {
+            RegexMatcherBuilder::new()
+                .line_terminator(Some(b'\n'))
+                .build(text)
+        };
+        // The engine puts a bracket behind it. With `(?x)` that may be within a comment,
+        // which ends with the line; without, a line break is refused.
+        let matcher = build(text)
+            .or_else(|error| build(&format!("{text}\n")).map_err(|_| error))
             .map_err(|error| SearchError::Pattern(error.to_string()))?;
         Ok(Self(matcher))
     }
@@ -116,6 +122,7 @@ mod tests {
     fn what_can_match_no_line_is_said() {
         assert!(LinePattern::new("(").is_err());
         assert!(LinePattern::new("a\\nb").is_err());
+        assert!(LinePattern::new("(?x) f o o # c").unwrap().matches("foo"));
         assert!(LinePattern::new("\\d+\\s").unwrap().matches("x 17 y"));
     }
 }

@@ -16,6 +16,8 @@ use crate::tool::ToolContext;
 const BOOTSTRAP: &str = include_str!("bootstrap.py");
 const OUTPUT_LIMIT: usize = 50_000;
 const ERRORS_LIMIT: usize = 10_000;
+/// Of the last line of the errors, which says what went wrong.
+const SUMMARY_LIMIT: usize = 500;
 const GRACE: Duration = Duration::from_secs(2);
 /// Output of descendants that outlive the script is waited for this long.
 const LINGER: Duration = Duration::from_millis(200);
@@ -234,7 +236,8 @@ impl Script<'_> {
                 }
                 let last = errors.lines().rev().find(|line| !line.trim().is_empty());
                 let text = match last {
-                    Some(line) => line.trim().to_owned(),
+                    // All of it stands in the output already.
+                    Some(line) => line.trim().chars().take(SUMMARY_LIMIT).collect(),
                     None => format!("the script ended with code {code}"),
                 };
                 ("error", Some(text))

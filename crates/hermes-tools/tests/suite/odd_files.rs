@@ -192,6 +192,60 @@ async fn what_has_no_end_or_no_reader_is_not_opened() {
 }
 
 #[tokio::test]
+async fn a_page_of_a_large_file_is_cheap() {
+    let line = "0123456789 abcdefghij\n";
+    for bed in Bed::both() {
+        fs::write(bed.at("large.txt"), line.repeat(3_200_000)).unwrap();
+        let read = json!({"path": "large.txt", "offset": 3_000_000, "limit": 2});
+        let page = bed.call("read_file", read).await;
+        let text = line.trim_end();
+        assert_eq!(
+            page["content"],
+            format!("3000000|{text}\n3000001|{text}"),
+            "{page}"
+        );
+        assert_eq!(page["total_lines"], 3_200_000);
+        fs::remove_file(bed.at("large.txt")).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_for_beyond_a_file_and_what_is_cut_is_said() {
+    for bed in Bed::both() {
+        fs::write(bed.at("short"), "one\ntwo\n").unwrap();
+        let page = bed
+            .call("read_file", json!({"path": "short", "offset": 1e30}))
+            .await;
+        assert_eq!(
+            (&page["content"], &page["total_lines"]),
+            (&json!(""), &json!(2))
+        );
+        assert!(page["hint"].as_str().unwrap().contains("2 lines"), "{page}");
+        fs::write(bed.at("wide"), "x".repeat(300_000)).unwrap();
+        let page = bed.call("read_file", json!({"path": "wide"})).await;
+        assert_eq!(page["truncated"], true);
+        assert!(page["hint"].as_str().unwrap().contains("cut"), "{page}");
+        symlink("nowhere", bed.at("dangling")).unwrap();
+        let missing = bed.call("read_file", json!({"path": "dangling"})).await;
+        assert_eq!(missing["similar_files"], Value::Null, "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn files_of_the_kernel_without_an_end_are_left_alone() {
+    for bed in Bed::both() {
+        for path in ["/proc/kmsg", "/proc/self/mem", "/proc/1/task/1/mem"] {
+            let error = bed.refused("read_file", json!({"path": path})).await;
+            assert!(error.contains("Cannot read"), "{path}: {error}");
+        }
+        let version = bed
+            .call("read_file", json!({"path": "/proc/version"}))
+            .await;
+        assert_eq!(version["total_lines"], 1, "{version}");
+    }
+}
+
+#[tokio::test]
 async fn a_file_of_two_gigabytes_is_told_by_its_size_and_costs_nothing() {
     for bed in Bed::both() {
         fs::File::create(bed.at("huge.txt"))

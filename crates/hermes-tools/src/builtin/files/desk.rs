@@ -126,6 +126,8 @@ impl FileDesk {
                 .join(rest.trim_start_matches('/')),
             _ => cwd.join(text),
         };
+        // What may not be read is not opened: it may have no end.
+        let page = page.filter(|_| self.policy.refuses_read(&path).is_none());
         let glance = match page {
             None => files.look(&path).await.map(|(real, stat)| Glance {
                 real,

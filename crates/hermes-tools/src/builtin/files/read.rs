@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use hermes_sandbox::{Contents, FileKind, LineRange, MAX_READ};
+use hermes_sandbox::{Contents, FileKind, LineRange, MAX_PAGED, MAX_READ};
 use hermes_types::{ToolOutput, ToolSpec, head_edge};
 use serde_json::{Map, Value, json};
 
@@ -32,6 +32,9 @@ pub(super) const UNCHANGED: &str =
 /// How often in a row a piece of a file that changes is shown.
 const MOST_SHOWN: u32 = 3;
 
+/// No file that is read has more lines, and programs that count in 32 bits get this far.
+const LAST_LINE: u64 = 1 << 30;
+
 /// Files above this size are better read in small pieces.
 const LARGE: u64 = 512_000;
 
@@ -47,7 +50,7 @@ impl ReadFileTool {
     async fn read(&self, context: &ToolContext, arguments: &Value) -> Result<Value, Value> {
         let path = required(arguments, "path").map_err(error)?;
         let most = self.desk.limits.max_lines.max(1) as u64;
-        let offset = number(arguments, "offset", 1, 1, u64::MAX) as usize;
+        let offset = number(arguments, "offset", 1, 1, LAST_LINE) as usize;
         let limit = number(arguments, "limit", 500, 1, most) as usize;
         let page = LineRange {
             first: offset,
@@ -84,7 +87,7 @@ impl ReadFileTool {
             return answer;
         }
         let version = Version::from(stat);
-        if stat.size > MAX_READ {
+        if stat.size > MAX_PAGED || (contents.is_none() && stat.size > MAX_READ) {
             return Err(json!({
                 "error": format!("{} has {} bytes, more than can be read at once; use the terminal (`sed -n`, `grep`) for a part of it", located.path, stat.size),
                 "file_size": stat.size,
@@ -198,12 +201,14 @@ impl ReadFileTool {
             // Fewer when it shrank meanwhile.
             Contents::Page { .. } => &lines[..lines.len().min(end - start)],
         };
-        let mut content = String::new();
+        let (mut content, mut cut) = (String::new(), false);
         for (index, line) in lines.iter().enumerate() {
             if index > 0 {
                 content.push('\n');
             }
-            content.push_str(&format!("{}|{}", start + index + 1, self.shortened(line)));
+            let shown = self.shortened(line);
+            cut |= shown.len() != line.len();
+            content.push_str(&format!("{}|{shown}", start + index + 1));
         }
         if content.chars().count() > self.desk.limits.max_read_chars {
             return Err(json!({
@@ -216,7 +221,7 @@ impl ReadFileTool {
         result.insert("content".into(), json!(content));
         result.insert("total_lines".into(), json!(total));
         result.insert("file_size".into(), json!(size));
-        result.insert("truncated".into(), json!(truncated));
+        result.insert("truncated".into(), json!(truncated || cut));
         result.insert("is_binary".into(), json!(false));
         result.insert("is_image".into(), json!(false));
         if truncated {
@@ -225,6 +230,15 @@ impl ReadFileTool {
                 end + 1,
                 start + 1
             );
+            result.insert("hint".into(), json!(hint));
+        } else if cut {
+            let hint = format!(
+                "lines of more than {} characters are cut; use the terminal (`cut -c`) for the rest of one",
+                self.desk.limits.max_line_length
+            );
+            result.insert("hint".into(), json!(hint));
+        } else if page.first > total.max(1) {
+            let hint = format!("the file ends before that: it has {total} lines");
             result.insert("hint".into(), json!(hint));
         }
         Ok(result)
@@ -312,7 +326,8 @@ pub(super) async fn similar_files(located: &Located) -> Vec<String> {
     };
     let mut scored: Vec<(f64, String)> = entries
         .into_iter()
-        .filter(|entry| entry.kind != FileKind::Other)
+        // A link that leads nowhere is itself in the list.
+        .filter(|entry| entry.kind != FileKind::Other && entry.name != name)
         .take(5_000)
         .map(|entry| {
             (

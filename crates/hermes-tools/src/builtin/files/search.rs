@@ -286,6 +286,7 @@ impl SearchFilesTool {
             )
         };
         let mut cut = cut;
+        let mut of_what = "results".to_owned();
         let (total, end) = match found {
             Found::Names(paths) => {
                 let (start, end) = page(paths.len());
@@ -303,6 +304,9 @@ impl SearchFilesTool {
                     // Very many are counted, not kept.
                     cut |= hits.total > hits.lines.iter().filter(|hit| hit.is_match).count();
                     let shown: Vec<Value> = hits.lines[start..end].iter().map(line_json).collect();
+                    if hits.lines.iter().any(|hit| !hit.is_match) {
+                        of_what = format!("lines with {} matches", hits.total);
+                    }
                     result.insert("total_count".into(), json!(hits.total));
                     result.insert("matches".into(), json!(shown));
                     (hits.lines.len(), end)
@@ -334,7 +338,7 @@ impl SearchFilesTool {
         let mut output = ToolOutput::json(&with_warnings(result, warnings));
         if truncated {
             output.text.push_str(&format!(
-                "\n\n[{total} results; use offset={end} to see more]"
+                "\n\n[{total} {of_what}; use offset={end} to see more]"
             ));
         }
         output

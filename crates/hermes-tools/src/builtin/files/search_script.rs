@@ -1,6 +1,8 @@
 //! Searching with what a sandbox has: ripgrep, GNU grep and find, or the small ones
 //! of busybox. All of them say the same in a form that no file name can spoil.
 //!
+//! An old ripgrep may not know every form of pattern; then it is not asked.
+//!
 //! Ripgrep knows which files a project ignores. The others do not: where there is
 //! anything to know, the first script brings the rules instead of hits, and a
 //! second one leaves out whole directories; single files are left out here.
@@ -152,7 +154,7 @@ pub(super) fn content(start: &Start<'_>, wanted: &Content<'_>, step: Step<'_>) -
         "grep -qE{fold} -e {pattern} -- \"$@\" 2>/dev/null || exit 0\nfor f; do o=$(grep -nE{fold}{context} -e {pattern} -- \"$f\" 2>/dev/null) || continue; [ \"$(head -c 8192 \"$f\" | tr -dc '\\000' | wc -c)\" -eq 0 ] || continue; printf '\\000%s\\000%s\\n' \"$f\" \"$o\"; done"
     ));
     format!(
-        "{}if command -v rg >/dev/null 2>&1; then exec rg --no-config --no-messages --no-ignore-global --null --no-heading --with-filename --line-number --color never --sort path{context}{kind} -e {ours} -- {name}; fi\n\
+        "{}if command -v rg >/dev/null 2>&1 && {{ rg --no-config -q -e {ours} -- /dev/null 2>/dev/null; [ $? -le 1 ]; }}; then exec rg --no-config --no-messages --no-ignore-global --null --no-heading --with-filename --line-number --color never --sort path{context}{kind} -e {ours} -- {name}; fi\n\
          {survey}echo x | grep -E -e {pattern} >/dev/null; [ $? -le 1 ] || exit 2\n\
          if grep --version 2>/dev/null | grep -q GNU; then {find}-print0 2>/dev/null | xargs -0 -n 500 grep -EnIHZs{fold}{context} -e {pattern} --; exit 0; fi\n\
          {find}-print0 2>/dev/null | xargs -0 -n 200 sh -c {each} sh\nexit 0\n",
@@ -316,12 +318,15 @@ fn hit(path: PathBuf, rest: &str) -> Option<LineHit> {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let line = rest[..digits].parse().ok()?;
     let mark = rest[digits..].chars().next()?;
+    let text = &rest[digits + mark.len_utf8()..];
+    let text = match line {
+        1 => text.strip_prefix('\u{feff}').unwrap_or(text),
+        _ => text,
+    };
     Some(LineHit {
         path,
         line,
-        text: rest[digits + mark.len_utf8()..]
-            .trim_end_matches('\r')
-            .to_owned(),
+        text: text.trim_end_matches('\r').to_owned(),
         is_match: mark == ':',
     })
 }

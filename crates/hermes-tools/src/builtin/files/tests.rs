@@ -544,6 +544,23 @@ async fn searches_agree(bench: &Bench) {
     assert_eq!(part["files"], json!([at("li\nne.md")]));
     let none = search(json!({"pattern": "zzz"})).await;
     assert_eq!(none["total_count"], 0, "{none}");
+    bench.put(
+        "odd/first.txt",
+        "\u{feff}first of all\n// café €\nfoobar foo\n",
+    );
+    for (pattern, line) in [
+        ("^first", 1),
+        (r"caf.\s", 2),
+        (r"\<foo\>", 3),
+        ("(?x) f o o b # comment", 3),
+    ] {
+        let odd = search(json!({"pattern": pattern, "path": "odd"})).await;
+        assert_eq!(odd["total_count"], 1, "{pattern}: {odd}");
+        assert_eq!(odd["matches"][0]["line"], line, "{pattern}: {odd}");
+        let shown = odd["matches"][0]["content"].as_str().unwrap();
+        assert!(!shown.starts_with('\u{feff}'), "{pattern}: {odd}");
+    }
+    std::fs::remove_dir_all(bench.path("odd")).unwrap();
     let broken = search(json!({"pattern": "("})).await;
     assert!(failure(&broken).starts_with("Search failed"), "{broken}");
     let missing = search(json!({"pattern": "a", "path": "nowhere"})).await;
