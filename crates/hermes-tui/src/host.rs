@@ -70,6 +70,8 @@ pub struct Switch {
 pub enum Incoming {
     /// For the model, as if the user had sent it.
     Message(String),
+    /// For the model too, but nobody's words: the user sees `line` in its place.
+    Notice { line: String, message: String },
     /// For the user, on a line.
     Remark(String),
     /// For the user, as markdown: an answer that was asked for beside.

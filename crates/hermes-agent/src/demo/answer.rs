@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::board;
 use super::request::Task;
+use super::{board, notice};
 
 /// A call to make: the tool's name and its arguments.
 pub(super) type Call = (&'static str, Value);
@@ -26,7 +26,7 @@ pub(super) fn next_call(task: &Task, results: &[Value]) -> Option<Call> {
             let id = started.get("session_id")?.as_str()?;
             Some((
                 "process",
-                json!({ "action": "wait", "session_id": id, "timeout": 3 }),
+                json!({ "action": "wait", "session_id": id, "timeout": 1 }),
             ))
         }
         (Task::Search { text, path }, []) => Some((
@@ -52,11 +52,15 @@ pub(super) fn next_call(task: &Task, results: &[Value]) -> Option<Call> {
 /// What happened, in words, with the command that does the same by hand.
 pub(super) fn report(task: &Task, results: &[Value]) -> String {
     let last = results.last().cloned().unwrap_or(Value::Null);
+    if last.get("user_consent") == Some(&Value::Bool(false)) {
+        return denied(&last);
+    }
     if let Some(error) = last.get("error").and_then(Value::as_str) {
         return format!("That did not work: {error}\n");
     }
     match task {
         Task::Help => help(),
+        Task::Notice { text } => notice::answer(text),
         Task::Work { .. } | Task::Board | Task::Card { .. } => board::report(task, results),
         Task::List { path } => format!(
             "These are the files in `{path}`:\n\n{}\nBy hand: `ls -la {path}`\n",
@@ -104,6 +108,23 @@ pub(super) fn report(task: &Task, results: &[Value]) -> String {
     }
 }
 
+/// What the tool says of it is meant for a model.
+fn denied(result: &Value) -> String {
+    let (what, on) = match field(result, "outcome") {
+        "timeout" => ("Nobody answered the question", ASK_AGAIN),
+        _ if field(result, "error").contains("nobody can be asked") => (
+            "That needs somebody's leave and nobody can be asked here",
+            "In a chat (`hermes`) you are asked",
+        ),
+        _ => ("That was not allowed", ASK_AGAIN),
+    };
+    format!(
+        "{what}, so I left it alone. {on}; `approvals.mode` in `config.yaml` says who decides.\n"
+    )
+}
+
+const ASK_AGAIN: &str = "Tell me once more to be asked once more";
+
 fn started(command: &str, results: &[Value]) -> String {
     let id = results
         .first()
@@ -127,7 +148,7 @@ fn started(command: &str, results: &[Value]) -> String {
 }
 
 /// What the planner is, and what it understands.
-fn help() -> String {
+pub(super) fn help() -> String {
     "I am the demo model: a small planner built into Hermes, **not a language model**. I need no key and no \
      network, and I understand only requests like these:\n\n\
      - `list files in src`\n\
@@ -138,7 +159,8 @@ fn help() -> String {
      - `replace hello with goodbye in notes.txt`\n\
      - `start \"for i in 1 2 3; do echo $i; sleep 1; done\" in the background`\n\
      - `remember that I prefer short answers`\n\
-     - `show the board`, `create a task \"count files\" for writer: run ls`\n\
+     - `show the board`\n\
+     - `create a task \"count files\" for writer: run ls`\n\
      - `work kanban task ID`, which is how a dispatcher asks\n\n\
      Join several with *then*. The tools I use are the real ones, in the real sandbox. For a real model: \
      `hermes setup`.\n"
@@ -166,7 +188,7 @@ pub(super) fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-fn excerpt(text: &str, most: usize) -> String {
+pub(super) fn excerpt(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     if lines.len() <= most {
         return lines.join("\n");

@@ -130,6 +130,7 @@ fn in_short(request: &Task) -> String {
         Task::Work { id } => format!("worked on {id}"),
         Task::Board => "looked at the board".to_owned(),
         Task::Card { title, .. } => format!("created the card {title}"),
+        Task::Notice { .. } => "heard of a process".to_owned(),
         Task::Help => "said what it is".to_owned(),
     }
 }

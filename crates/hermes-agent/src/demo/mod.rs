@@ -9,6 +9,7 @@
 mod answer;
 mod board;
 mod model;
+mod notice;
 mod request;
 
 pub use model::{DEMO_MODEL, DEMO_PROVIDER, DemoModel};

@@ -239,7 +239,7 @@ mod tests {
             calls[1],
             (
                 "process".to_owned(),
-                json!({"action": "wait", "session_id": "proc_1", "timeout": 3})
+                json!({"action": "wait", "session_id": "proc_1", "timeout": 1})
             )
         );
         assert!(
@@ -268,6 +268,39 @@ mod tests {
     fn a_failure_is_told() {
         let (_, text) = play("read nope", &[json!({"error": "File not found: nope"})]);
         assert!(text.contains("File not found: nope"), "{text}");
+    }
+
+    #[test]
+    fn what_was_denied_is_told_in_its_own_words() {
+        let refusal = "BLOCKED: the user denied this (delete). Do not try it again";
+        let (_, text) = play(
+            "run rm -rf build",
+            &[json!({"output": "", "exit_code": -1, "error": refusal, "user_consent": false})],
+        );
+        assert!(
+            text.contains("not allowed") && !text.contains("Do not"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn every_request_that_it_suggests_works_as_it_stands() {
+        let help = super::super::answer::help();
+        let suggested: Vec<&str> = help
+            .lines()
+            .filter_map(|line| line.strip_prefix("- `")?.split_once('`'))
+            .map(|(request, _)| request)
+            .collect();
+        assert!(suggested.len() >= 11, "{help}");
+        for request in suggested {
+            let tasks = understand(request);
+            assert!(
+                tasks.len() == 1 && tasks[0] != super::super::request::Task::Help,
+                "{request}: {tasks:?}"
+            );
+        }
+        // One request per line: nothing is left out behind the first.
+        assert!(!help.contains("`, `"), "{help}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which of the known shapes a request has. English, forgiving about articles
 //! and case, never about what is quoted: names and commands are taken as written.
 
-use super::board;
+use super::{board, notice};
 
 /// One thing that the planner can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +46,20 @@ pub(super) enum Task {
         assignee: String,
         body: Option<String>,
     },
+    /// Nobody asked: the program told something.
+    Notice {
+        text: String,
+    },
     Help,
 }
 
 /// A request may chain several with "then" or line breaks.
 pub(super) fn understand(text: &str) -> Vec<Task> {
+    if notice::is_notice(text) {
+        return vec![Task::Notice {
+            text: text.to_owned(),
+        }];
+    }
     let tasks: Vec<Task> = sentences(text)
         .iter()
         .map(|sentence| task(sentence))

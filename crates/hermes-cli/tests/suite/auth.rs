@@ -340,3 +340,42 @@ fn many_processes_change_the_file_at_once_and_nothing_is_lost() {
     assert!(poor["rests_for_seconds"].as_f64().unwrap() > 3000.0);
     assert_eq!(rows.iter().filter(|row| row["next"] == true).count(), 1);
 }
+
+#[test]
+fn a_file_of_keys_that_cannot_be_read_is_told_and_kept() {
+    let scratch = Scratch::new();
+    scratch.write("auth.json", "{ half a file");
+    let listed = scratch.run(["auth", "list"]);
+    assert_eq!(listed.code, 0, "{listed:#?}");
+    let told = "auth.json cannot be read, so its keys are not used; what it held is kept in ~/.hermes/auth.json.corrupt";
+    assert_eq!(listed.stderr.matches(told).count(), 1, "{listed:#?}");
+    assert_eq!(scratch.read("auth.json.corrupt"), "{ half a file");
+    let added = scratch.run(["auth", "add", "openrouter", "--api-key", "sk-or-1"]);
+    assert!(added.stderr.contains(told), "{added:#?}");
+    // The file is whole again.
+    let listed = scratch.run(["auth", "list"]);
+    assert!(!listed.stderr.contains("cannot be read"), "{listed:#?}");
+    assert_eq!(scratch.read("auth.json.corrupt"), "{ half a file");
+}
+
+#[test]
+fn a_variable_is_removed_from_where_it_is() {
+    let scratch = Scratch::new();
+    let mut command = scratch.command(["auth", "remove", "openrouter", "1"]);
+    command.env("OPENROUTER_API_KEY", "sk-or-1");
+    let removed = ran(command.output().unwrap());
+    assert!(
+        removed
+            .stdout
+            .contains("comes from where `hermes` was started")
+            && !removed.stdout.contains(".env"),
+        "{removed:#?}"
+    );
+    let scratch = Scratch::new();
+    scratch.write(".env", "OPENROUTER_API_KEY=sk-or-1\n");
+    let removed = scratch.ok(["auth", "remove", "openrouter", "1"]);
+    assert!(
+        removed.contains("remove it from ~/.hermes/.env"),
+        "{removed}"
+    );
+}

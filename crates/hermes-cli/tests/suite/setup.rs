@@ -186,6 +186,11 @@ fn a_reset_keeps_the_old_file_and_asks_first() {
         .expect("a copy");
     assert!(std::fs::read_to_string(kept).unwrap().contains("# mine"));
     assert_eq!(scratch.run(["-z", "hello"]).code, 0);
+    // Without answers the file is fresh, and there.
+    scratch.ok(["setup", "--reset", "--yes", "--non-interactive"]);
+    assert!(!scratch.read("config.yaml").contains("provider"));
+    scratch.ok(["config", "set", "agent.max_turns", "5"]);
+    assert_eq!(scratch.ok(["config", "get", "agent.max_turns"]).trim(), "5");
 }
 
 #[test]

@@ -70,11 +70,32 @@ impl AuthFile {
         if let Some(data) = parsed {
             return Ok(data);
         }
-        let copy = self.path.with_extension("json.corrupt");
+        let copy = self.copy();
         tracing::warn!(file = %self.path.display(), copy = %copy.display(), "auth.json cannot be read; starting empty");
         write_atomic(&copy, &bytes, FileMode::Private)
             .map_err(|error| AuthError::Write { path: copy, error })?;
         Ok(AuthData::default())
+    }
+
+    /// Where the content of a file that cannot be read is kept; `None` when it can be
+    /// read, or is not there.
+    pub fn broken(&self) -> Result<Option<PathBuf>, AuthError> {
+        let is_broken = match fs::read(&self.path) {
+            Ok(bytes) => std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(AuthData::parse)
+                .is_none(),
+            Err(_) => false,
+        };
+        if !is_broken {
+            return Ok(None);
+        }
+        self.read()?;
+        Ok(Some(self.copy()))
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.path.with_extension("json.corrupt")
     }
 
     /// Changes the file under its lock. Nothing is written when nothing changed.

@@ -62,6 +62,44 @@ impl Notice {
         }
     }
 
+    /// The same for the person at the screen, in one line.
+    pub fn line(&self) -> String {
+        let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        match self {
+            Notice::Completion {
+                session_id,
+                command,
+                exit_code,
+                ..
+            } => {
+                let code = exit_code.map_or_else(
+                    || "an unknown exit code".to_owned(),
+                    |code| format!("exit code {code}"),
+                );
+                format!("process {session_id} ended with {code}: {}", first(command))
+            }
+            Notice::WatchMatch {
+                session_id,
+                command,
+                pattern,
+                ..
+            } => format!(
+                "process {session_id} printed \"{pattern}\": {}",
+                first(command)
+            ),
+            Notice::WatchDisabled { session_id, .. } => format!(
+                "process {session_id} prints what is watched for too often; only its end is told now"
+            ),
+            Notice::WatchOverflowTripped { .. } => format!(
+                "too much is printed that is watched for; nothing of it is told for {} seconds",
+                SILENCE.as_secs()
+            ),
+            Notice::WatchOverflowReleased { suppressed, .. } => {
+                format!("what is watched for is told again; {suppressed} were left out")
+            }
+        }
+    }
+
     /// The message that a front end puts into the conversation.
     pub fn message(&self) -> String {
         match self {

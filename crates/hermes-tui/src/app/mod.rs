@@ -349,6 +349,12 @@ impl App {
         submit::send(self, text.trim().to_owned(), now)
     }
 
+    /// A message to the model that nobody wrote: a remark stands in its place.
+    pub fn submit_notice(&mut self, line: &str, message: String, now: Instant) -> Vec<Effect> {
+        self.running_command = None;
+        submit::notice(self, line, message, now)
+    }
+
     /// The command is noted and follows the turn.
     pub fn follows_turn(
         &mut self,

@@ -46,6 +46,18 @@ pub(super) fn send(app: &mut App, shown: String, now: Instant) -> Vec<Effect> {
     effects
 }
 
+/// A message of the program. It is not unfolded: nobody pasted into it.
+pub(super) fn notice(app: &mut App, line: &str, message: String, now: Instant) -> Vec<Effect> {
+    let mut effects = app.remark(line);
+    if app.is_working() {
+        app.queue.push(Queued::Message(message));
+        return effects;
+    }
+    effects.push(Effect::Send(Content::Text(message)));
+    app.turn = Some(TurnView::new(app, now));
+    effects
+}
+
 /// The hint about what Enter does meanwhile, as Python Hermes calls it.
 const BUSY_HINT: &str = "busy_input_prompt";
 

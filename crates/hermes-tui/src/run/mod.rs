@@ -297,6 +297,9 @@ impl Screen<'_> {
                 Woken::Incoming(Incoming::Message(text)) => {
                     self.app.submit_text(&text, Instant::now())
                 }
+                Woken::Incoming(Incoming::Notice { line, message }) => {
+                    self.app.submit_notice(&line, message, Instant::now())
+                }
                 Woken::Incoming(Incoming::Remark(text)) => self.app.remark(&text),
                 Woken::Incoming(Incoming::Text(text)) => {
                     // One question less is under way.

@@ -85,6 +85,7 @@ enum Kind {
 
 pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, CommandError> {
     let keys = Keys::of(context)?;
+    tell_broken(context, out)?;
     match args.action {
         None if std::io::stdin().is_terminal() && out.is_terminal() => keys.menu(out),
         None => keys.list(None, false, out),
@@ -105,6 +106,19 @@ pub(crate) fn run(args: Args, context: &Context, out: &mut Out) -> Result<Exit, 
         Some(Action::Status { provider, json }) => keys.status(&provider, json, out),
         Some(Action::Logout { provider }) => keys.logout(&provider, out),
     }
+}
+
+/// Keys that cannot be read look like keys that were never stored.
+pub(crate) fn tell_broken(context: &Context, out: &mut Out) -> Result<(), CommandError> {
+    let file = AuthFile::of(&context.home);
+    if let Some(copy) = file.broken()? {
+        out.warning(&format!(
+            "{} cannot be read, so its keys are not used; what it held is kept in {}",
+            context.home.display(file.path()),
+            context.home.display(&copy)
+        ));
+    }
+    Ok(())
 }
 
 struct Keys<'a> {
@@ -259,10 +273,23 @@ impl<'a> Keys<'a> {
             spec.name, removed.number, removed.label
         )?;
         if let Some(variable) = removed.variable {
+            let is_in_file = self
+                .context
+                .config()?
+                .dotenv()
+                .variables
+                .get(&variable)
+                .is_some();
+            let rid = match is_in_file {
+                true => format!(
+                    "remove it from {} to be rid of it",
+                    self.context.home.display(&self.context.home.env_file())
+                ),
+                false => "it comes from where `hermes` was started".to_owned(),
+            };
             writeln!(
                 out,
-                "  {variable} is still set, but is ignored for {name} until `hermes auth add {name}`; remove it from {} to be rid of it",
-                self.context.home.display(&self.context.home.env_file()),
+                "  {variable} is still set, but is ignored for {name} until `hermes auth add {name}`; {rid}",
                 name = spec.name,
             )?;
         }

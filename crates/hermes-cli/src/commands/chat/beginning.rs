@@ -12,7 +12,7 @@ pub(super) fn tell_oddities(context: &Context, out: &mut Out) -> Result<(), Comm
     for warning in structure_warnings(context.config()?) {
         out.warning(&warning);
     }
-    Ok(())
+    crate::commands::auth::tell_broken(context, out)
 }
 
 /// Keys that nothing reads and that look like one that is read. Told before anything

@@ -13,6 +13,8 @@ pub(super) struct Found {
     pub(super) id: SessionId,
     title: Option<String>,
     messages: i64,
+    /// Who answered last.
+    pub(super) model: Option<String>,
     /// Where it was held, when that still exists.
     pub(super) cwd: Option<PathBuf>,
     /// Where it was held, when that does not exist any more.
@@ -49,6 +51,7 @@ pub(super) async fn find(
                     .as_ref()
                     .map(PathBuf::from)
                     .filter(|path| !path.is_dir()),
+                model: row.model,
                 cwd: row.cwd.map(PathBuf::from).filter(|path| path.is_dir()),
             }))
         })

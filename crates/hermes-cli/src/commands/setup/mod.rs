@@ -12,6 +12,8 @@ mod tools;
 
 use std::io::{self, IsTerminal, Write};
 
+use hermes_home::{FileMode, write_atomic};
+
 use super::ask::tell;
 use super::confirm::{confirm, refused};
 use super::model::{choose_model, is_set_up};
@@ -200,10 +202,15 @@ fn without_file(context: &Context) -> Context {
     fresh
 }
 
-/// Moves `config.yaml` aside. Keys and sessions stay.
+/// What a fresh file holds: nothing is set, and it says where to look.
+const FRESH: &str = "# Nothing is set here, so everything is as built in. `hermes config list` shows it,\n\
+     # `hermes config set KEY VALUE` changes it.\n";
+
+/// Moves `config.yaml` aside and begins a fresh one. Keys and sessions stay.
 fn reset(args: &Args, context: &Context, out: &mut Out) -> Result<(), CommandError> {
     let file = context.home.config_file();
     if !file.exists() {
+        write_atomic(&file, FRESH.as_bytes(), FileMode::Private)?;
         return Ok(());
     }
     if !confirm(
@@ -216,9 +223,11 @@ fn reset(args: &Args, context: &Context, out: &mut Out) -> Result<(), CommandErr
     let time = context.clock.now_local().format("%Y%m%d_%H%M%S");
     let kept = file.with_file_name(format!("config.yaml.before-reset-{time}"));
     std::fs::rename(&file, &kept)?;
+    write_atomic(&file, FRESH.as_bytes(), FileMode::Private)?;
     writeln!(
         out,
-        "The old settings are in {}",
+        "{} is fresh; the old settings are in {}",
+        context.home.display(&file),
         context.home.display(&kept)
     )?;
     Ok(())

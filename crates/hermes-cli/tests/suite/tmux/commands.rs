@@ -125,7 +125,12 @@ fn processes_in_the_background_are_listed_ended_and_told() {
     ));
     stage.push(Reply::text("under way"));
     stage.push(Reply::text("I heard of it"));
-    chat.enter("again").wait_for("I heard of it");
+    let screen = chat.enter("again").wait_for("I heard of it");
+    // The person sees a line of the program, not words that look like their own.
+    assert!(
+        screen.contains("ended with exit code 0: echo result") && !screen.contains("IMPORTANT"),
+        "{screen}"
+    );
     assert!(
         stage.last_question().contains("result of the work"),
         "{}",

@@ -71,3 +71,15 @@ fn every_shape_of_request_works_and_teaches() {
     let answer = || scratch.ok(["--provider", "demo", "-z", "run echo the same"]);
     assert_eq!(answer(), answer());
 }
+
+#[test]
+fn the_end_of_a_process_is_a_line_of_the_program_and_a_short_answer() {
+    let scratch = Scratch::new();
+    let chat = Terminal::start(&scratch.command(["--provider", "demo"]), 80, 50);
+    chat.wait_for("❯");
+    chat.enter("start \"for i in 1 2 3; do echo $i; sleep 1; done\" in the background")
+        .wait_for("still running.");
+    let screen = chat.wait_for("ended with exit code 0. It printed:");
+    assert!(!screen.contains("IMPORTANT"), "{screen}");
+    assert!(!screen.contains("I am the demo model"), "{screen}");
+}

@@ -25,8 +25,15 @@ fn the_first_start_offers_ways_on_and_the_demo_works_at_once() {
     chat.enter("hello").wait_for("list files in src");
     chat.enter("/quit").wait_for("hermes --resume ");
     assert_eq!(chat.exit_code(), 0);
-    // Nothing was chosen for good.
+    // Nothing was chosen for good, but that conversation goes on with who it was.
     assert_eq!(scratch.read("config.yaml"), NO_SERVERS);
+    let chat = Terminal::start(&scratch.command(["-c"]), 80, 24);
+    let screen = chat.wait_for("resumed session");
+    assert!(!screen.contains("No model is set up"), "{screen}");
+    let screen = chat
+        .enter("/model nosuchmodel")
+        .wait_for("demo goes on answering");
+    assert!(!screen.contains("OPENROUTER_API_KEY"), "{screen}");
 }
 
 #[test]
@@ -122,7 +129,9 @@ fn ollama_is_found_where_its_own_variable_says() {
     let mut command = scratch.command::<&str>([]);
     command.env("OLLAMA_HOST", server.address().to_string());
     let chat = Terminal::start(&command, 80, 24);
-    chat.wait_for("use Ollama on this machine (2 models: first:8b, …)");
+    let screen = chat.wait_for("2 models: first:8b, …)");
+    let wanted = format!("use Ollama on this machine, {}", server.address());
+    assert!(screen.contains(&wanted), "{screen}");
     // By its name; and with several models one is asked which.
     chat.enter("Ollama").wait_for("Which of its models?");
     chat.type_text("second").keys(&["Enter"]);

@@ -111,8 +111,14 @@ impl Host for ChatHost {
             loop {
                 let notices = processes.take_notices(|_| true);
                 if !notices.is_empty() {
-                    let texts: Vec<String> = notices.iter().map(Notice::message).collect();
-                    return Incoming::Message(texts.join("\n\n"));
+                    let joined = |text: fn(&Notice) -> String, between: &str| {
+                        let all: Vec<String> = notices.iter().map(text).collect();
+                        all.join(between)
+                    };
+                    return Incoming::Notice {
+                        line: joined(Notice::line, "\n"),
+                        message: joined(Notice::message, "\n\n"),
+                    };
                 }
                 processes.notice_arrival().await;
             }

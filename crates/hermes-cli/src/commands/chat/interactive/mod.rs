@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use chrono::Datelike as _;
-use hermes_agent::demo::DEMO_PROVIDER;
+use hermes_agent::demo::{DEMO_MODEL, DEMO_PROVIDER};
 use hermes_home::env;
 use hermes_llm::resolve::Selection;
 use hermes_store::remove_session_files;
@@ -64,6 +64,7 @@ pub(super) fn run(start: Start, context: &Context, out: &mut Out) -> Result<Exit
     let wanted = selection(&start.options);
     let wanted = match offer::needed(context, &wanted)? {
         false => wanted,
+        true if goes_on_with_demo(&start.options, context)? => demo_selection(),
         true => match offer::ask(context, out)? {
             Offered::Talk(chosen) => chosen,
             // What was stored just now is read like at any start.
@@ -78,6 +79,20 @@ pub(super) fn run(start: Start, context: &Context, out: &mut Out) -> Result<Exit
     let exit = runtime.block_on(converse(start, preferences, wanted, context, out));
     runtime.shutdown_timeout(Duration::from_millis(100));
     exit
+}
+
+/// Whoever left a conversation with the demo model goes on with it, and is not asked
+/// again who is to answer.
+fn goes_on_with_demo(options: &RunOptions, context: &Context) -> Result<bool, CommandError> {
+    if options.resume.is_none() && options.continue_session.is_none() {
+        return Ok(false);
+    }
+    let state = StateHandle::open(context.home.state_db(), context.clock.clone())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let found = runtime.block_on(resume::find(&state, options))?;
+    Ok(found.is_some_and(|found| found.model.as_deref() == Some(DEMO_MODEL)))
 }
 
 async fn converse(

@@ -55,11 +55,13 @@ impl Way {
         match self {
             Self::Server(server) => {
                 let first = server.models.first().map_or("", String::as_str);
+                let label = &server.label;
+                let address = server.base_url.trim_end_matches("/v1");
+                let address = address.strip_prefix("http://").unwrap_or(address);
                 match server.models.len() {
-                    1 => format!("use {first} from {} on this machine", server.label),
+                    1 => format!("use {first} from {label} on this machine, {address}"),
                     count => format!(
-                        "use {} on this machine ({count} models: {first}, …)",
-                        server.label
+                        "use {label} on this machine, {address} ({count} models: {first}, …)"
                     ),
                 }
             }

@@ -143,6 +143,10 @@ impl Table<'_> {
                     self.say(&format!("\n{text}"))?;
                     return Ok(Some(text));
                 }
+                Incoming::Notice { line, message } => {
+                    self.say(&format!("\n{line}"))?;
+                    return Ok(Some(message));
+                }
                 Incoming::Remark(text) | Incoming::Text(text) => self.say(&format!("\n{text}"))?,
             }
             write!(self.out, "> ")?;
