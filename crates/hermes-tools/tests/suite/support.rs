@@ -104,6 +104,10 @@ pub(super) fn bed_judged(
     let mut environment = Environment::of_process();
     environment.set("OPENAI_API_KEY", "sk-not-for-commands");
     environment.set("TMPDIR", temp.to_str().unwrap());
+    // Start-up files of whoever runs the tests may do anything, and take their time.
+    let user_home = directory.path().join("user");
+    std::fs::create_dir_all(&user_home).unwrap();
+    environment.set("HOME", user_home.to_str().unwrap());
     let home = Home::at(&home, &home);
     let config_file = home.config_file();
     std::fs::write(&config_file, yaml).unwrap();
