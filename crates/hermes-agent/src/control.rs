@@ -70,6 +70,8 @@ pub struct Control {
 struct Turn {
     cancel: CancellationToken,
     why: Option<Interrupt>,
+    /// Asked for and not over.
+    expected: usize,
 }
 
 impl Control {
@@ -78,6 +80,19 @@ impl Control {
         let mut turn = lock(&self.turn);
         turn.why = Some(why);
         turn.cancel.cancel();
+    }
+
+    /// The same where every turn is announced by [`Self::expect`]: a person who stops a
+    /// turn that has just ended does not mean the next one.
+    pub(crate) fn interrupt_expected(&self, why: Interrupt) {
+        if lock(&self.turn).expected > 0 || why != Interrupt::User {
+            self.interrupt(why);
+        }
+    }
+
+    /// A turn will run, or something as long.
+    pub(crate) fn expect(&self) {
+        lock(&self.turn).expected += 1;
     }
 
     /// Adds guidance for the running turn.
@@ -125,6 +140,7 @@ impl Control {
     /// overtook is forgotten with it.
     pub(crate) fn clear(&self) {
         let mut turn = lock(&self.turn);
+        turn.expected = turn.expected.saturating_sub(1);
         if turn.why.take().is_some() {
             turn.cancel = CancellationToken::new();
             lock(&self.steer).clear();

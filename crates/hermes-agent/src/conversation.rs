@@ -72,14 +72,18 @@ impl Conversation {
     }
 
     fn put(&self, input: Input) -> Result<(), SendError> {
-        self.inbox.try_send(input).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => SendError::Full,
-            mpsc::error::TrySendError::Closed(_) => SendError::Ended,
-        })
+        let place = self.inbox.try_reserve().map_err(|error| match error {
+            mpsc::error::TrySendError::Full(()) => SendError::Full,
+            mpsc::error::TrySendError::Closed(()) => SendError::Ended,
+        })?;
+        self.control.expect();
+        place.send(input);
+        Ok(())
     }
 
+    /// Stops what runs or waits to run; nothing when that has ended meanwhile.
     pub fn interrupt(&self, why: Interrupt) {
-        self.control.interrupt(why);
+        self.control.interrupt_expected(why);
     }
 
     pub fn steer(&self, text: &str) {
@@ -118,16 +122,18 @@ async fn run(mut agent: Agent, mut inputs: mpsc::Receiver<Input>) -> Agent {
                     naming = agent.naming(&outcome).map(tokio::spawn);
                 }
             }
-            Input::Compress(wish) => match agent.compress_now(&wish).await {
-                Ok(true) => {}
-                Ok(false) => {
-                    agent
-                        .events
-                        .notice("there is nothing to condense yet")
-                        .await
+            Input::Compress(wish) => {
+                let condensed = agent.compress_now(&wish).await;
+                agent.control.clear();
+                match condensed {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let events = &agent.events;
+                        events.notice("there is nothing to condense yet").await;
+                    }
+                    Err(error) => agent.events.notice(error.to_string()).await,
                 }
-                Err(error) => agent.events.notice(error.to_string()).await,
-            },
+            }
             Input::Close(reason) => {
                 if let Some(reason) = reason
                     && let Err(error) = agent.end(reason).await

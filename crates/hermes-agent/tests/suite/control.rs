@@ -205,6 +205,25 @@ async fn without_a_person_the_model_decides() {
 }
 
 #[tokio::test]
+async fn an_interrupt_that_comes_too_late_does_not_stop_the_next_turn() {
+    let stage = Stage::new(vec![say("one"), say("two")]);
+    let (conversation, mut events) = Conversation::start(|control, events| {
+        hermes_agent::Agent::new(stage.setup(), control, events)
+    });
+    for answer in ["one", "two"] {
+        conversation.send("go").unwrap();
+        let outcome = loop {
+            if let Some(TurnEvent::Finished { outcome }) = events.recv().await {
+                break outcome;
+            }
+        };
+        assert_eq!(outcome.answer, answer);
+        conversation.interrupt(Interrupt::User);
+    }
+    conversation.close(None).await;
+}
+
+#[tokio::test]
 async fn messages_wait_their_turn() {
     let stage = Stage::new(vec![say("one"), say("two")]);
     let (conversation, mut events) = Conversation::start(|control, events| {
