@@ -289,7 +289,7 @@ fn setup_does_not_carry_one_servers_model_to_another() {
     );
     scratch.write(
         "config.yaml",
-        &format!(
+        format!(
             "{before}\nproviders:\n  mine:\n    base_url: {}\n    default_model: theirs\n",
             server.url()
         ),
