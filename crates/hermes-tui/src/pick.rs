@@ -4,8 +4,7 @@
 use std::io;
 use std::time::Instant;
 
-use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyModifiers};
-use futures_util::StreamExt as _;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use crate::app::{App, Completer, Effect, PickItem, Picker, Preferences, Status};
 use crate::history::History;
@@ -40,7 +39,10 @@ pub enum Picked {
 }
 
 /// Asks one question.
-pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Picked> {
+///
+/// Reads without an `EventStream`: dropping one leaves a wake-up behind in crossterm,
+/// and the chat that follows would miss the keys that were there before it.
+pub fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Picked> {
     let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
     let preferences = Preferences {
         show_status: false,
@@ -52,23 +54,20 @@ pub async fn pick(title: &str, items: Vec<PickItem>) -> io::Result<Picked> {
     app.pick(Picker::new(title, "", items));
     let _terminal = RawTerminal::enter()?;
     let mut painter = Painter::new(io::stdout(), width.into());
-    let mut input = EventStream::new();
     let chosen = loop {
         let live: Live = app.live(Instant::now());
         painter.frame(&[], &live)?;
-        let effects = match input.next().await {
-            Some(Ok(Event::Key(key))) if is_interrupt(key) => break Picked::Interrupted,
-            Some(Ok(Event::Key(key))) => app.key(key, Instant::now()),
-            Some(Ok(Event::Paste(text))) => app.paste(&text, Instant::now()),
-            Some(Ok(Event::Resize(width, height))) => {
+        let effects = match crossterm::event::read() {
+            Ok(Event::Key(key)) if is_interrupt(key) => break Picked::Interrupted,
+            Ok(Event::Key(key)) => app.key(key, Instant::now()),
+            Ok(Event::Paste(text)) => app.paste(&text, Instant::now()),
+            Ok(Event::Resize(width, height)) => {
                 painter.set_width(width.into());
                 app.resize(width.into(), height.into());
                 Vec::new()
             }
-            Some(Ok(_)) => Vec::new(),
-            Some(Err(error)) => return Err(error),
-            // The terminal is gone.
-            None => break Picked::Interrupted,
+            Ok(_) => Vec::new(),
+            Err(error) => return Err(error),
         };
         let value = effects.into_iter().find_map(|effect| match effect {
             Effect::Command { arguments, .. } => Some(arguments),

@@ -54,10 +54,7 @@ pub(crate) fn hidden(question: &str, out: &mut Out) -> Result<Option<String>, Co
 
 /// One of a list; `None` when the person leaves the question.
 pub(crate) fn choose(title: &str, items: Vec<PickItem>) -> Result<Option<String>, CommandError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    match runtime.block_on(hermes_tui::pick(title, items))? {
+    match hermes_tui::pick(title, items)? {
         Picked::Chosen(value) => Ok(Some(value)),
         Picked::Left => Ok(None),
         Picked::Interrupted => Err(interrupted()),

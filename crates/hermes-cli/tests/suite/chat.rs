@@ -249,6 +249,17 @@ fn wrong_words_are_usage_errors() {
 }
 
 #[test]
+fn a_skill_that_cannot_be_loaded_says_why() {
+    let stage = Stage::with("skills: {disabled: [known]}\n");
+    let skill = "---\nname: known\ndescription: Known.\n---\nText.\n";
+    stage.scratch.write("skills/known/SKILL.md", skill);
+    let ran = stage.run(&["-s", "known", "-z", "hi"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("is disabled"), "{ran:#?}");
+    assert!(stage.server.requests().is_empty());
+}
+
+#[test]
 fn toolsets_and_skills_of_the_run_reach_the_model() {
     let stage = Stage::new();
     stage.scratch.write(

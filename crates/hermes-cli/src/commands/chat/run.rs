@@ -8,6 +8,7 @@ use hermes_agent::build::Wishes;
 use hermes_agent::prompt::expand;
 use hermes_agent::{Agent, picture, with_picture};
 use hermes_home::env;
+use hermes_knowledge::skills::SkillError;
 use hermes_tools::StateHandle;
 use hermes_tools::approval::Occasion;
 use hermes_tools::builtin::activation;
@@ -278,7 +279,11 @@ pub(super) async fn preload(wired: &mut Wired, names: &[String]) -> Result<(), C
                 wired.grant(&view);
                 texts.push(activation(name, &view));
             }
-            Err(_) => unknown.push(name.as_str()),
+            Err(SkillError::NotFound { .. }) => unknown.push(name.as_str()),
+            Err(error) => {
+                return Err(CommandError::user(error.to_string())
+                    .hint("`hermes skills list` shows what there is"));
+            }
         }
     }
     if !unknown.is_empty() {
