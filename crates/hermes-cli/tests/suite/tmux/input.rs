@@ -13,16 +13,18 @@ fn what_is_typed_is_shown_sent_and_answered() {
     // Wide characters take two columns, and go away whole.
     chat.type_text("漢字 👍x");
     chat.wait_for("❯ 漢字 👍x");
-    assert_eq!(chat.cursor().0, 2 + 4 + 1 + 2 + 1);
+    chat.wait_until("the cursor behind them", |_| {
+        chat.cursor().0 == 2 + 4 + 1 + 2 + 1
+    });
     chat.keys(&["BSpace", "BSpace", "BSpace", "BSpace", "BSpace"]);
     chat.wait_gone("漢");
     chat.type_text("one").keys(&["M-Enter"]).type_text("two");
     let screen = chat.wait_for("  two");
     assert!(screen.contains("❯ one\n  two"), "{screen}");
     chat.keys(&["Enter"]);
-    let screen = chat.wait_for("Hello you.");
+    chat.wait_for("Hello you.");
     assert_eq!(stage.last_question(), "one\ntwo");
-    assert_eq!(input_line(&screen).trim(), "❯");
+    chat.wait_until("an empty input", |screen| input_line(screen).trim() == "❯");
     // What was said can be said again.
     chat.keys(&["Up"])
         .wait_until("the history", |screen| input_line(screen).contains("❯ one"));
