@@ -55,11 +55,13 @@ pub fn search_content(
     let found = Mutex::new(ContentHits::default());
     let kept = AtomicUsize::new(0);
     walk(root, cancelled, |path, _| {
-        if glob.as_ref().is_some_and(|glob| !glob.matches(path, root)) || !may_read(path) {
+        if glob.as_ref().is_some_and(|glob| !glob.matches(path, root)) {
             return;
         }
         let hits = search_file(path, &matcher, query.context, &kept);
+        // Asked of the few that match: the rules cost more than most files.
         if hits.matches > 0
+            && may_read(path)
             && let Ok(mut found) = found.lock()
         {
             found.total += hits.matches;
