@@ -87,7 +87,8 @@ fn contents_script(page: LineRange) -> String {
     [ -z "$(tail -c 1 <"$f")" ] || n=$((n + 1))
     printf '=%s %s\n' $n $(tr -cd '\000' <"$f" | wc -c)
     dd bs={BEGINNING} count=1 conv=sync <"$f"
-    sed -n '{from},{to}p;{to}q' <"$f" | head -c {MAX_READ}
+    if [ "$2" -le {MAX_READ} ]; then sed -n '{from},{to}p;{to}q' <"$f"
+    else sed -n '{from},{to}p;{to}q' <"$f" | head -c {MAX_READ}; fi
   fi
 }} 2>/dev/null
 "#
