@@ -8,10 +8,11 @@ use hermes_http::{Http, Url};
 use hermes_llm::wire::{ApiMode, Form};
 use hermes_llm::{
     Answer, AuthStyle, Delta, DeltaStream, Endpoint, Keys, Model, ModelError, ProviderModel,
-    Request, RetryPolicy, Secret, Setup, Timeouts,
+    Request, RequestLimits, RetryPolicy, Secret, Setup, Timeouts,
 };
 use hermes_testkit::model::ModelServer;
-use hermes_types::Message;
+use hermes_types::{Content, Message, Part, ToolCall, ToolSpec};
+use serde_json::json;
 
 pub(crate) fn endpoint(server: &ModelServer, mode: ApiMode) -> Endpoint {
     Endpoint {
@@ -77,4 +78,39 @@ pub(crate) async fn text(model: &dyn Model) -> Result<String, ModelError> {
 
 pub(crate) async fn next(stream: &mut DeltaStream) -> Delta {
     stream.next().await.expect("a delta").expect("no error")
+}
+
+/// With a bit of everything that a provider may refuse.
+pub(super) fn rich_request() -> Request {
+    let mut request = hello();
+    let call = ToolCall {
+        id: "c".to_owned(),
+        name: "look".to_owned(),
+        arguments: "{}".to_owned(),
+        extra: None,
+    };
+    let mut answer = Message::assistant("");
+    answer.tool_calls = vec![call.clone()];
+    answer.reasoning_details = Some(json!([
+        {"type": "thinking", "thinking": "x", "signature": "s"},
+        {"type": "reasoning", "summary": [], "encrypted_content": "e", "_issuer": "me"},
+    ]));
+    let picture = Content::Parts(vec![Part::Image {
+        url: "data:image/png;base64,AAAA".to_owned(),
+    }]);
+    request.messages.push(Arc::new(answer));
+    request
+        .messages
+        .push(Arc::new(Message::tool_result(&call, picture)));
+    request.tools = Arc::from([ToolSpec {
+        name: "look".to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": {"p": {"type": "string", "pattern": "^a"}}}),
+    }]);
+    request.limits = RequestLimits {
+        temperature: Some(0.5),
+        max_output_tokens: Some(10),
+        effort: None,
+    };
+    request
 }
