@@ -1,7 +1,7 @@
 //! Parents, children, and the live end of a conversation that was compressed.
 
 use hermes_types::SessionId;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::StateDb;
 use super::titles::lineage_titles;
@@ -31,23 +31,14 @@ impl StateDb {
     /// compression. Branches and subagents begin with themselves.
     pub fn compression_root(&self, id: &SessionId) -> Result<SessionId, StoreError> {
         self.read(|connection| {
-            let mut current = id.clone();
-            for _ in 0..LONGEST_CHAIN {
-                let parent: Option<String> = connection
-                    .prepare_cached(
-                        "SELECT parent.id FROM sessions child JOIN sessions parent \
-                         ON parent.id = child.parent_session_id \
-                         WHERE child.id = ?1 AND parent.end_reason = 'compression' \
-                         AND child.started_at >= parent.ended_at",
-                    )?
-                    .query_row([current.as_str()], |row| row.get(0))
-                    .optional()?;
-                match parent {
-                    Some(parent) if parent != id.as_str() => current = SessionId::new(parent),
-                    _ => break,
-                }
-            }
-            Ok(current)
+            follow(
+                connection,
+                id,
+                "SELECT parent.id FROM sessions child JOIN sessions parent \
+                 ON parent.id = child.parent_session_id \
+                 WHERE child.id = ?1 AND parent.end_reason = 'compression' \
+                 AND child.started_at >= parent.ended_at",
+            )
         })
     }
 
@@ -109,20 +100,31 @@ pub(super) fn compression_tip(
     connection: &Connection,
     id: &SessionId,
 ) -> Result<SessionId, StoreError> {
+    follow(
+        connection,
+        id,
+        "SELECT child.id FROM sessions parent JOIN sessions child \
+         ON child.parent_session_id = parent.id \
+         WHERE parent.id = ?1 AND parent.end_reason = 'compression' \
+         AND child.started_at >= parent.ended_at \
+         ORDER BY child.started_at DESC LIMIT 1",
+    )
+}
+
+/// From session to session as long as `next` names one; a ring ends where it began.
+fn follow(
+    connection: &Connection,
+    id: &SessionId,
+    next: &'static str,
+) -> Result<SessionId, StoreError> {
     let mut current = id.clone();
     for _ in 0..LONGEST_CHAIN {
-        let child: Option<String> = connection
-            .prepare_cached(
-                "SELECT child.id FROM sessions parent JOIN sessions child \
-                 ON child.parent_session_id = parent.id \
-                 WHERE parent.id = ?1 AND parent.end_reason = 'compression' \
-                 AND child.started_at >= parent.ended_at \
-                 ORDER BY child.started_at DESC LIMIT 1",
-            )?
-            .query_row(params![current.as_str()], |row| row.get(0))
+        let found: Option<String> = connection
+            .prepare_cached(next)?
+            .query_row([current.as_str()], |row| row.get(0))
             .optional()?;
-        match child {
-            Some(child) if child != id.as_str() => current = SessionId::new(child),
+        match found {
+            Some(found) if found != id.as_str() => current = SessionId::new(found),
             _ => break,
         }
     }
