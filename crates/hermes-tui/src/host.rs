@@ -66,6 +66,20 @@ pub struct Switch {
     pub then: Then,
 }
 
+impl Switch {
+    /// The same session under other conditions: nothing is greeted again.
+    pub fn going_on(mut chat: Chat, message: String) -> Self {
+        chat.greeting.clear();
+        Self {
+            chat,
+            ended: None,
+            message,
+            clear: false,
+            then: Then::Nothing,
+        }
+    }
+}
+
 /// Something that nobody typed.
 pub enum Incoming {
     /// For the model, as if the user had sent it.

@@ -1,7 +1,7 @@
 //! `/model`: another model for the conversation, at once or after the turn.
 
 use hermes_llm::ListedModel;
-use hermes_tui::{Call, Outcome, PickItem, Picker, Switch, Then};
+use hermes_tui::{Call, Outcome, PickItem, Picker, Switch};
 
 use super::host::ChatHost;
 use crate::CommandError;
@@ -91,7 +91,7 @@ async fn switch(host: &mut ChatHost, wish: &Wish) -> Result<Outcome, CommandErro
     let wanted = wish.named(host).selection(&host.context)?;
     let before = std::mem::replace(&mut host.selection, wanted);
     let stored = host.stored().await?;
-    let mut chat = match host.chat(stored.as_ref()).await {
+    let chat = match host.chat(stored.as_ref()).await {
         Ok(chat) => chat,
         Err(error) => {
             host.selection = before;
@@ -116,12 +116,5 @@ async fn switch(host: &mut ChatHost, wish: &Wish) -> Result<Outcome, CommandErro
         save(&host.context, &from, &name, None)?;
         message.push_str(" Stored in config.yaml.");
     }
-    chat.greeting.clear();
-    Ok(Outcome::Switch(Switch {
-        chat,
-        ended: None,
-        message,
-        clear: false,
-        then: Then::Nothing,
-    }))
+    Ok(Outcome::Switch(Switch::going_on(chat, message)))
 }

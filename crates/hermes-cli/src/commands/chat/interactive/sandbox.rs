@@ -1,6 +1,6 @@
 //! `/sandbox`: where the commands of this chat run, and the containers there are.
 
-use hermes_tui::{Outcome, PickItem, Picker, Switch, Then};
+use hermes_tui::{Outcome, PickItem, Picker, Switch};
 use serde_json::Value;
 
 use super::host::ChatHost;
@@ -83,16 +83,9 @@ pub(super) async fn switch(host: &mut ChatHost, wanted: &str) -> Result<Outcome,
              Files and processes of the place before may not be there."
         ));
     }
-    let mut chat = chat;
-    chat.greeting.clear();
-    Ok(Outcome::Switch(Switch {
-        chat,
-        ended: None,
-        message: format!(
-            "Commands of this chat run in `{wanted}` from now on. \
-             For good: `hermes config set terminal.backend {wanted}`."
-        ),
-        clear: false,
-        then: Then::Nothing,
-    }))
+    let message = format!(
+        "Commands of this chat run in `{wanted}` from now on. \
+         For good: `hermes config set terminal.backend {wanted}`."
+    );
+    Ok(Outcome::Switch(Switch::going_on(chat, message)))
 }

@@ -35,15 +35,8 @@ async fn anew(host: &mut ChatHost, message: String) -> Result<Outcome, CommandEr
     if let Some(id) = host.stored().await? {
         return sessions::again(host, &id, Then::Nothing, &message).await;
     }
-    let mut chat = host.chat(None).await?;
-    chat.greeting.clear();
-    Ok(Outcome::Switch(Switch {
-        chat,
-        ended: None,
-        message,
-        clear: false,
-        then: Then::Nothing,
-    }))
+    let chat = host.chat(None).await?;
+    Ok(Outcome::Switch(Switch::going_on(chat, message)))
 }
 
 /// How long the model thinks, for good; and whether one sees it.
